@@ -1,0 +1,1 @@
+"""What this host is: each fact a command and a pure parser."""

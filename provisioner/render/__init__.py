@@ -1,0 +1,1 @@
+"""A plan as ordered steps, and the steps as files in a format."""
