@@ -1,0 +1,5 @@
+"""`python -m provisioner`."""
+
+from provisioner.cli.main import entry
+
+raise SystemExit(entry())
