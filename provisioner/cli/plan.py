@@ -1,0 +1,169 @@
+"""`provision plan`: read, solve, show, lock."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from provisioner.cli.files import LOCK, read, remember_lock, write
+from provisioner.cli.output import Paint, change_text, coloured, plan_text, refusal_text, why_text
+from provisioner.cli.text import say
+from provisioner.errors import BAD_INPUT, OK, UNSATISFIABLE, Problem
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+SPEC_LIMIT = 1 << 20
+
+
+def plan(options: Namespace) -> int:
+    """Carry out the verb; the exit status."""
+    from provisioner.catalog.load import load as load_catalog
+    from provisioner.solver.plan import Refusal, solve
+    from provisioner.spec.load import load as load_spec
+
+    text = read("-", SPEC_LIMIT) if options.spec == "-" else None
+    spec = load_spec(options.spec if text is None else "<stdin>", text=text, lang=options.lang)
+    catalog = load_catalog()
+    outcome = solve(spec, catalog, all_n=options.all, lang=options.lang)
+    paint = Paint(coloured(sys.stdout))
+    if isinstance(outcome, Refusal):
+        document = outcome.document()
+        if options.take:
+            return _take(options, spec, document)
+        if options.format == "json":
+            _print_json(document)
+        else:
+            sys.stdout.write(refusal_text(document, options.lang, paint, options.spec))
+        return UNSATISFIABLE
+    if options.take:
+        raise Problem("take", say(options.lang, "take-fits"))
+    lock = lock_of(spec, outcome)
+    document = outcome.document() | {"steps": lock["steps"]}
+    path = _lock_path(options)
+    if options.diff:
+        return _diff(options, lock, document, paint)
+    if options.why:
+        return _why(options, outcome, document, paint)
+    from provisioner.solver.lock import dump
+
+    told = _write_lock(options, path, dump(lock))
+    if options.format == "json":
+        _print_json(document)
+    else:
+        sys.stdout.write(plan_text(document, spec.name, options.lang, paint, options.spec))
+        if told:
+            sys.stderr.write(told + "\n")
+    return OK
+
+
+def lock_of(spec: Any, outcome: Any) -> dict[str, Any]:
+    """The lock of a plan, with the titles of the steps that its scripts will have."""
+    from provisioner import __version__
+    from provisioner.render.steps import titles
+    from provisioner.solver.lock import make
+
+    lock: dict[str, Any] = make(outcome, spec, __version__)
+    lock["steps"] = titles(lock, outcome.lang)
+    return lock
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import json
+
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def _lock_path(options: Namespace) -> str | None:
+    if options.no_lock:
+        return None
+    if options.lock:
+        return str(options.lock)
+    return LOCK if options.spec == "-" else os.path.join(os.path.dirname(options.spec), LOCK)
+
+
+def _write_lock(options: Namespace, path: str | None, text: str) -> str:
+    """Write the lock where it differs; what to tell about it."""
+    if options.frozen:
+        path = path or LOCK
+        try:
+            with open(path, encoding="utf-8") as stream:
+                same = stream.read() == text
+        except (OSError, UnicodeDecodeError):
+            same = False
+        if not same:
+            raise Problem("frozen", say(options.lang, "frozen", path=path), todo=say(options.lang, "frozen-todo", path=path),
+                          status=BAD_INPUT)
+        return say(options.lang, "unchanged", path=path)
+    if path is None:
+        return ""
+    name = "unchanged" if put_lock(path, text) else "wrote"
+    return say(options.lang, name, path=path)
+
+
+def put_lock(path: str, text: str) -> bool:
+    """Write a lock unless it is there already, and note it for the commands that follow; whether it was there."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            same = stream.read(len(text) + 1) == text
+    except (OSError, UnicodeDecodeError):
+        same = False
+    if not same:
+        write(path, text)
+    remember_lock(path)
+    return same
+
+
+def _why(options: Namespace, outcome: Any, document: dict[str, Any], paint: Paint) -> int:
+    from provisioner.errors import nearest
+
+    known = [str(each["choice"]) for each in document["because"]]
+    asked = options.why
+    matching = [each for each in document["because"] if each["choice"] == asked]
+    if not matching:
+        near = nearest(asked, known)
+        raise Problem("no-such-choice", f"there is no choice {asked!r} in this plan",
+                      todo=f"did you mean {' or '.join(near)}?" if near else f"its choices are: {', '.join(known)}")
+    told = {"status": "ok", "catalog": document["catalog"], "because": matching}
+    if options.format == "json":
+        _print_json(told)
+    else:
+        sys.stdout.write(why_text(told, options.lang, paint))
+    return OK
+
+
+def _diff(options: Namespace, lock: dict[str, Any], document: dict[str, Any], paint: Paint) -> int:
+    from provisioner.cli.files import read_lock
+    from provisioner.solver.explain import diff
+
+    changes = diff(read_lock(options.diff), lock, options.lang)
+    if options.format == "json":
+        _print_json({"status": "ok", "catalog": document["catalog"], "changes": changes})
+    elif not changes:
+        sys.stdout.write(say(options.lang, "same") + "\n")
+    else:
+        from provisioner.cli.output import fold
+
+        for each in changes:
+            sys.stdout.write(paint("bold", change_text({"field": each["choice"], "from": each["from"], "to": each["to"]})) + "\n")
+            if each.get("text"):
+                sys.stdout.write(fold(each["text"], "  ") + "\n")
+    return OK
+
+
+def _take(options: Namespace, spec: Any, document: dict[str, Any]) -> int:
+    from provisioner.spec.load import edit
+
+    alternatives = document.get("alternatives") or []
+    if options.take > len(alternatives):
+        raise Problem("no-such-alternative", say(options.lang, "no-such-alternative", number=options.take, count=len(alternatives)))
+    if options.spec == "-":
+        raise Problem("take-stdin", "a spec from standard input cannot be changed", todo="save it as a file first")
+    changes = alternatives[options.take - 1]["change"]
+    text = edit(read(options.spec, SPEC_LIMIT).decode("utf-8"), changes)
+    write(options.spec, text)
+    told = "; ".join(change_text(each) for each in changes)
+    sys.stderr.write(say(options.lang, "taken", path=options.spec, change=told) + "\n")
+    options.take = None
+    return plan(options)
