@@ -41,7 +41,8 @@ PERSONAL = {
 }
 # Hosts that may be named; whatever else looks like a web address is either one of these or under .example.
 HOSTS = re.compile(r"https?://([A-Za-z0-9.-]+)")
-ALLOWED = ("nvidia.com", "pytorch.org", "github.com", "nvd.nist.gov", "docker.com", "python.org", "ubuntu.com", "microsoft.com", "aka.ms")
+ALLOWED = ("nvidia.com", "pytorch.org", "github.com", "nvd.nist.gov", "docker.com", "python.org", "ubuntu.com", "microsoft.com", "aka.ms",
+           "nvidia.github.io")
 REGISTRIES = re.compile("py" r"pi\.org|python" r"hosted\.org|deb\.deb" r"ian\.org|registry\.npm" r"js\.org|ana" r"conda\.(?:org|com)")
 
 
