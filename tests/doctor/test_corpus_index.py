@@ -15,21 +15,24 @@ MIN_INPUTS, MIN_PER_CLASS, MIN_CLEAN = 300, 4, 110
 
 # One slug a root cause; an input's code is one of these.
 CLASSES = frozenset(
-    """
-    cpu-only-wheel conda-cpu-build aarch64-cpu-wheel jetson-wheel wrong-python-env driver-missing no-nvidia-gpu
-    driver-too-old-for-wheel driver-lib-mismatch-no-reboot driver-libs-inside-container dkms-build-failed-new-kernel
-    secure-boot-unsigned-module nouveau-or-nova-active open-module-flavour-mismatch legacy-driver-branch-needed
-    bios-bar-above4g xid-79-fallen-off-bus gsp-firmware-timeout nvidia-uvm-not-usable fabric-manager-not-ready
-    mig-config visible-devices-mask device-ordinal-out-of-range device-busy arch-too-new-for-wheel
-    arch-too-old-for-wheel arch-warning-benign extension-arch-missing container-runtime-missing
-    container-gpu-not-requested container-snap-docker container-cgroup-reload container-compat-lib-shadow
-    wsl-driver-misconfig runtime-lib-not-on-path ld-library-path-shadow cudnn-version-mix handle-create-no-memory
-    mkl-symbol-removed ext-abi-mismatch torchvision-mismatch nccl-version-mix nccl-p2p-hang shm-too-small
-    nvcc-torch-mismatch nvcc-missing host-gcc-too-new triton-toolchain pip-no-wheel-python pip-no-wheel-platform
-    pip-wrong-index glibc-or-libstdcxx-too-old numpy2-abi torch-min-version-security oom-genuine oom-fragmentation
-    oom-other-process apt-repo-key apt-unmet-deps-mixed-repos apt-driver-branch-transitional dnf-driver-packaging
-    win-dll-load-failure dataloader-bound device-mix fork-after-cuda-init plan-feasible
-    """.split()
+    {
+        "cpu-only-wheel", "conda-cpu-build", "aarch64-cpu-wheel", "jetson-wheel", "wrong-python-env",
+        "driver-missing", "no-nvidia-gpu", "driver-too-old-for-wheel", "driver-lib-mismatch-no-reboot",
+        "driver-libs-inside-container", "dkms-build-failed-new-kernel", "secure-boot-unsigned-module",
+        "nouveau-or-nova-active", "open-module-flavour-mismatch", "legacy-driver-branch-needed", "bios-bar-above4g",
+        "xid-79-fallen-off-bus", "gsp-firmware-timeout", "nvidia-uvm-not-usable", "fabric-manager-not-ready",
+        "mig-config", "visible-devices-mask", "device-ordinal-out-of-range", "device-busy", "arch-too-new-for-wheel",
+        "arch-too-old-for-wheel", "arch-warning-benign", "extension-arch-missing", "container-runtime-missing",
+        "container-gpu-not-requested", "container-snap-docker", "container-cgroup-reload",
+        "container-compat-lib-shadow", "wsl-driver-misconfig", "runtime-lib-not-on-path", "ld-library-path-shadow",
+        "cudnn-version-mix", "handle-create-no-memory", "mkl-symbol-removed", "ext-abi-mismatch",
+        "torchvision-mismatch", "nccl-version-mix", "nccl-p2p-hang", "shm-too-small", "nvcc-torch-mismatch",
+        "nvcc-missing", "host-gcc-too-new", "triton-toolchain", "pip-no-wheel-python", "pip-no-wheel-platform",
+        "pip-wrong-index", "glibc-or-libstdcxx-too-old", "numpy2-abi", "torch-min-version-security", "oom-genuine",
+        "oom-fragmentation", "oom-other-process", "apt-repo-key", "apt-unmet-deps-mixed-repos",
+        "apt-driver-branch-transitional", "dnf-driver-packaging", "win-dll-load-failure", "dataloader-bound",
+        "device-mix", "fork-after-cuda-init", "plan-feasible",
+    }
 )
 PERSONAL = {
     "mail address": re.compile(r"[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}"),
@@ -37,13 +40,17 @@ PERSONAL = {
     "board serial": re.compile(r"Serial Number\s*:\s*(?!0+\b|N/A|\[)\d{6,}"),
     "public address": re.compile(r"(?<![\d.])(?!10\.|127\.|0\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|224\.)"
                                  r"(?:2[0-4]\d|25[0-5]|1?\d?\d)(?:\.(?:2[0-4]\d|25[0-5]|1?\d?\d)){3}(?=:\d{2,5}\b)"),
-    "home folder of a person": re.compile(r"/home/(?!user\b|ubuntu\b|jovyan\b|ec2-user\b|runner\b|nvidia\b|conda\b)[A-Za-z]\w*"),
+    "home folder of a person": re.compile(r"/home/(?!(?:user|ubuntu|jovyan|runner)\b)[A-Za-z]\w*"),
 }
 # Hosts that may be named; whatever else looks like a web address is either one of these or under .example.
 HOSTS = re.compile(r"https?://([A-Za-z0-9.-]+)")
-ALLOWED = ("nvidia.com", "pytorch.org", "github.com", "nvd.nist.gov", "docker.com", "python.org", "ubuntu.com", "microsoft.com", "aka.ms",
-           "nvidia.github.io")
-REGISTRIES = re.compile("py" r"pi\.org|python" r"hosted\.org|deb\.deb" r"ian\.org|registry\.npm" r"js\.org|ana" r"conda\.(?:org|com)")
+ALLOWED = (
+    "nvidia.com", "nvidia.github.io", "pytorch.org", "github.com", "nvd.nist.gov", "docker.com", "python.org",
+    "ubuntu.com", "microsoft.com", "aka.ms",
+)
+REGISTRIES = re.compile(
+    "py" r"pi\.org|python" r"hosted\.org|deb\.deb" r"ian\.org|registry\.npm" r"js\.org|ana" r"conda\.(?:org|com)"
+)
 
 
 def index(part: str) -> dict[str, Any]:
