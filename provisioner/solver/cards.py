@@ -1,0 +1,122 @@
+"""Which GPUs a spec names: products, capabilities and PCI ids as what the rules need to know of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from provisioner.errors import Problem, ProblemList, nearest
+
+
+class Card(NamedTuple):
+    """One kind of GPU in the machine."""
+
+    field: str  # gpus[0]: the first entry that names it
+    text: str  # as the user wrote it
+    count: int
+    name: str  # product, or sm_89
+    sm: int | None
+    architecture: str
+    open_modules: str  # unsupported | supported | required | none (a SoC with its own driver)
+    first_driver: str  # first release that lists the product, "" when that is no question
+    first_in_branch: tuple[str, ...]
+    nvswitch: bool
+    forward_compat: bool
+    integrated: bool
+    product: bool  # a product, not a bare capability
+    source: str
+    confidence: str
+
+
+def capability_of(text: str) -> int | None:
+    """sm_89, sm89, compute_89, 8.9 -> 89; None when it is not a capability."""
+    word = text.strip().lower()
+    for prefix in ("sm_", "sm", "compute_"):
+        if word.startswith(prefix) and word[len(prefix):].rstrip("af").isdigit():
+            return int(word[len(prefix):].rstrip("af"))
+    major, dot, low = word.partition(".")
+    if dot and major.isdigit() and len(low) == 1 and low.isdigit():
+        return int(major) * 10 + int(low)
+    return None
+
+
+def capability_name(sm: int | None) -> str:
+    """89 -> sm_89"""
+    return "unknown" if sm is None else f"sm_{sm}"
+
+
+def cards(spec: Any, catalog: Any) -> tuple[Card, ...] | None:
+    """The GPUs of a spec, each kind once; None when nothing is said of them.
+
+    Raises ProblemList with every name that the catalogue does not know."""
+    if spec.gpus is None:
+        return None
+    found: dict[tuple[Any, ...], Card] = {}
+    problems: list[Problem] = []
+    for index, text in enumerate(spec.gpus):
+        field = f"gpus[{index}]"
+        try:
+            made = _cards(field, str(text), catalog)
+        except Problem as problem:
+            place = spec.place(field) or spec.place("gpus")
+            problem.file = spec.file
+            if place:
+                problem.line, problem.column = place.line, place.column
+            problems.append(problem)
+            continue
+        for card in made:
+            place_of = (card.name, card.sm, card.architecture)
+            known = found.get(place_of)
+            found[place_of] = known._replace(count=known.count + 1) if known else card
+    if problems:
+        raise ProblemList(problems)
+    return tuple(found.values())
+
+
+def _cards(field: str, text: str, catalog: Any) -> list[Card]:
+    sm = capability_of(text)
+    if sm is not None:
+        return [_of_capability(field, text, sm, catalog)]
+    rows = list(catalog.gpu(text))
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for row in rows:
+        groups.setdefault((row.sm, row.architecture), []).append(row)
+    if len(groups) > 1:  # a name of several chips: those nobody can place are left aside, then the commonest ones count
+        known = {place: each for place, each in groups.items() if place[0] is not None}
+        groups = known or groups
+    return [_of_rows(field, text, each, catalog) for each in groups.values()]
+
+
+def _of_rows(field: str, text: str, rows: list[Any], catalog: Any) -> Card:
+    from provisioner.solver.tables import version_key
+
+    first = rows[0]
+    firsts = [row.first_driver or "" for row in rows]
+    lowest = "" if "" in firsts else min(firsts, key=version_key)
+    branches: dict[str, str] = {}
+    for row in rows:
+        for version in row.first_in_branch:
+            branch = version.split(".", 1)[0]
+            if branch not in branches or version_key(version) < version_key(branches[branch]):
+                branches[branch] = version
+    open_modules = {row.open_modules for row in rows}
+    integrated = bool(_capability(catalog, first.sm) and _capability(catalog, first.sm).integrated)
+    return Card(field, text, 1, first.name, first.sm, first.architecture,
+                first.open_modules if len(open_modules) == 1 else "supported", lowest, tuple(branches.values()) if lowest else (),
+                all(row.nvswitch for row in rows), all(row.forward_compat for row in rows), integrated, True, first.source,
+                first.confidence)
+
+
+def _capability(catalog: Any, sm: int | None) -> Any:
+    return next((row for row in catalog.capabilities if row.sm == sm), None)
+
+
+def _of_capability(field: str, text: str, sm: int, catalog: Any) -> Card:
+    row = _capability(catalog, sm)
+    if row is None:
+        known = [capability_name(each.sm) for each in catalog.capabilities]
+        near = nearest(f"sm_{sm}", known)
+        raise Problem("spec-unknown-gpu", f"no GPU has the compute capability {text!r}",
+                      todo=f"did you mean {', '.join(near)}?" if near else "")
+    arch = next((each for each in catalog.architectures if each.name == row.architecture), None)
+    return Card(field, text, 1, capability_name(sm), sm, row.architecture, arch.open_modules if arch else "supported", "", (),
+                False, False, row.integrated, False, row.source, row.confidence)

@@ -1,0 +1,443 @@
+"""The catalogue as the solver wants it: value lists in order of preference, and sets of values as integers.
+
+Everything here depends on the catalogue alone, so it is computed once and kept with the compiled catalogue (`precompute`
+returns plain dicts, tuples, strings and integers, which marshal). Bit i of a mask stands for value i of its list.
+
+The preference order inside each list is decided here, between the lists in `problem.py`:
+- torch: newest first. `conservative` moves the newest minor to the end.
+- wheels: newest torch, then newest CUDA build, then cpu.
+- drivers: supported long-term and production branches, the longest life first; then supported feature branches; then ended
+  branches, newest first; then betas. In a branch the newest release first. `conservative` puts long-term branches first.
+- Pythons, toolkits, cuDNN, NCCL, companions: newest first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from provisioner.versions import Range, is_dotted, key, sort_key
+
+FORMAT = "1"  # goes up when the shapes below change
+Masks = dict[Any, int]
+
+
+def tables(catalog: Any) -> dict[str, Any]:
+    """The precomputed tables of a catalogue, from its cache where it has one. What counts as today is the catalogue's date, so
+    that equal input gives equal output."""
+    found: dict[str, Any] = catalog.extra("solver", precompute, FORMAT)
+    return found
+
+
+def precompute(catalog: Any) -> dict[str, Any]:
+    """All tables; see the functions below for their shapes."""
+    made: dict[str, Any] = {"date": catalog.date}
+    made["runs"] = {row.sm: tuple(row.runs) for row in catalog.capabilities}
+    made["integrated"] = {row.sm: row.integrated for row in catalog.capabilities}
+    made |= _wheels(catalog, made)
+    made["pythons"] = _pythons(made)
+    made["drivers"] = {f"{platform}/{order}": _drivers(catalog, platform, order, made)
+                       for platform in ("linux", "windows") for order in ("newest", "conservative")}
+    made["toolkits"] = _toolkits(catalog)
+    made["cudnn"] = _cudnn(catalog, made)
+    made["nccl"] = _nccl(catalog)
+    made["packages"] = _packages(catalog, made)
+    return made
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Like `versions.key`, for spellings with other parts too (they count as 0)."""
+    try:
+        return key(version)
+    except ValueError:
+        return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+
+
+def minor(version: str) -> str:
+    """12.8.1 -> 12.8"""
+    return ".".join(version.split(".")[:2])
+
+
+# -- wheels ------------------------------------------------------------------------------------------------------------
+
+#: fields of a wheel, in the order of its tuple
+WHEEL = ("torch", "build", "cuda", "platform", "channel", "toolkit", "label", "index_url", "glibc", "pythons", "default",
+         "cudnn", "nccl", "triton", "libraries", "sm", "ptx", "file_pattern", "source", "confidence", "arch_source",
+         "arch_confidence", "pin_source", "pin_confidence")
+TORCH, BUILD, CUDA, PLATFORM, CHANNEL, TOOLKIT, LABEL, INDEX_URL, GLIBC, PYTHONS, DEFAULT, CUDNN, NCCL, TRITON = range(14)
+SM, PTX, SOURCE, CONFIDENCE, ARCH_SOURCE, ARCH_CONFIDENCE, PIN_SOURCE, PIN_CONFIDENCE = 15, 16, 18, 19, 20, 21, 22, 23
+
+
+def _wheels(catalog: Any, made: dict[str, Any]) -> dict[str, Any]:
+    """`wheels` and every mask over them."""
+    archs = {(row.torch, row.build, row.platform, row.channel): row for row in catalog.torch_archs}
+    pins = {(row.torch, row.build, row.platform, row.channel): row for row in catalog.torch_pins}
+    rows: list[tuple[Any, ...]] = []
+    for row in catalog.torch_builds:
+        if row.channel not in ("pip", "conda-forge"):
+            continue
+        place = (row.torch, row.build, row.platform, row.channel)
+        arch, pin = archs.get(place), pins.get(place)
+        rows.append((
+            row.torch, row.build, row.cuda, row.platform, row.channel, row.toolkit, row.label, row.index_url, row.glibc,
+            tuple(row.pythons), row.default, pin.cudnn if pin else None, pin.nccl if pin else None,
+            pin.triton if pin else None, pin.libraries if pin else "", tuple(arch.sm) if arch else None,
+            tuple(arch.ptx) if arch else None, row.file_pattern, row.source, row.confidence, arch.source if arch else "",
+            arch.confidence if arch else "", pin.source if pin else "", pin.confidence if pin else ""))
+    for jet in catalog.jetpacks:
+        for torch in jet.torch:
+            rows.append((
+                torch, "cu" + jet.cuda.replace(".", ""), jet.cuda, "jetson-" + jet.l4t, "pip", jet.cuda, "", jet.index_url, "",
+                (jet.python,), False, None, "", None, "bundled", tuple(jet.sm), (), "", jet.source, jet.confidence, jet.source,
+                jet.confidence, jet.source, jet.confidence))
+    rows.sort(key=lambda row: (sort_key(row[TORCH]), version_key(row[CUDA] or "0"), row[CHANNEL] == "pip", row[PLATFORM]),
+              reverse=True)
+    releases = sorted({row.version for row in catalog.torch_releases} | {row[TORCH] for row in rows}, key=sort_key, reverse=True)
+    told: dict[str, Any] = {"wheels": tuple(rows), "torch": tuple(releases), "wheel_all": (1 << len(rows)) - 1}
+    newest = minor(releases[0]) if releases else ""
+    told["torch_conservative"] = tuple([each for each in releases if minor(each) != newest]
+                                       + [each for each in releases if minor(each) == newest])
+    by: dict[str, Masks] = {name: {} for name in ("torch", "build", "cuda", "platform", "channel", "python", "glibc", "cudnn")}
+    for index, row in enumerate(rows):
+        bit = 1 << index
+        for name, value in (("torch", row[TORCH]), ("build", row[BUILD]), ("cuda", row[CUDA]), ("platform", row[PLATFORM]),
+                            ("channel", row[CHANNEL]), ("glibc", row[GLIBC]), ("cudnn", row[CUDNN])):
+            by[name][value] = by[name].get(value, 0) | bit
+        for python in row[PYTHONS]:
+            by["python"][python] = by["python"].get(python, 0) | bit
+    told |= {"wheel_" + name: masks for name, masks in by.items()}
+    told["cover"] = {sm: _cover(rows, sm, runs, made["integrated"][sm]) for sm, runs in made["runs"].items()}
+    told["old_cudnn"] = {sm: _without_cudnn(catalog, rows, sm) for sm in made["runs"]}
+    return told
+
+
+def _cover(rows: list[tuple[Any, ...]], sm: int, runs: tuple[int, ...], integrated: bool) -> tuple[int, int, int]:
+    """Wheels with a cubin for a capability, with PTX alone, and those whose list nobody knows."""
+    cubin = ptx = unknown = 0
+    for index, row in enumerate(rows):
+        bit = 1 << index
+        if not row[CUDA]:
+            continue
+        if row[SM] is None:
+            unknown |= bit
+        elif any(each in runs for each in row[SM]):
+            cubin |= bit
+        elif not integrated and any(each <= sm for each in row[PTX]):
+            ptx |= bit
+    return cubin, ptx, unknown
+
+
+def _without_cudnn(catalog: Any, rows: list[tuple[Any, ...]], sm: int) -> int:
+    """Wheels whose bundled cuDNN is known not to serve a capability."""
+    found = 0
+    for index, row in enumerate(rows):
+        if row[CUDA] and row[CUDNN] and cudnn_serves(catalog.cudnn, row[CUDNN], row[CUDA], sm) is False:
+            found |= 1 << index
+    return found
+
+
+def cudnn_serves(releases: Any, version: str, cuda: str, sm: int) -> bool | None:
+    """Whether a cuDNN serves a capability; None when nobody knows. The nearest release of the same X.Y speaks for one that has
+    no row of its own (wheels carry builds that other channels never had)."""
+    family = [row for row in releases if minor(row.version) == minor(version)
+              and (row.cuda == cuda or row.cuda == cuda.split(".", maxsplit=1)[0] or row.cuda.split(".")[0] == cuda.split(".")[0])]
+    if not family:
+        family = [row for row in releases if row.version.split(".")[0] == version.split(".")[0]
+                  and row.cuda.split(".")[0] == cuda.split(".")[0]]
+    answers = {None if row.min_sm is None else row.min_sm <= sm and (not row.max_sm or sm <= row.max_sm) for row in family}
+    if True in answers:
+        return True
+    return False if answers == {False} else None
+
+
+def _pythons(made: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted(made["wheel_python"], key=version_key, reverse=True))
+
+
+# -- drivers -----------------------------------------------------------------------------------------------------------
+
+def _life(row: Any, date: str) -> int:
+    """0 = ended, 1 = supported."""
+    return int(not row.end_of_life and row.kind not in ("legacy", "beta") or bool(row.end_of_life)
+               and row.end_of_life[:7] >= date[:7])
+
+
+def _branch_rank(row: Any, date: str, order: str) -> tuple[Any, ...]:
+    """Smaller is better."""
+    number = -float(row.branch)
+    if row.kind == "beta":
+        return (4, 0, number)
+    if not _life(row, date):
+        return (3 if row.kind == "legacy" else 2, 0, number)
+    if row.kind in ("LTSB", "PB"):
+        life = -int((row.end_of_life or "9999-12")[:7].replace("-", ""))
+        return (0, int(order == "conservative" and row.kind != "LTSB"), life, number)
+    return (1, 0, number)
+
+
+def _drivers(catalog: Any, platform: str, order: str, made: dict[str, Any]) -> dict[str, Any]:
+    """Releases of one platform in order of preference, and masks over them. One more value, the last, is `no driver`."""
+    date = made["date"]
+    branches = {row.branch: row for row in catalog.driver_branches}
+    rows = [row for row in catalog.driver_releases if row.platform == platform and row.branch in branches]
+    rows.sort(key=lambda row: version_key(row.version), reverse=True)
+    rows.sort(key=lambda row: ((5,) if row.beta else _branch_rank(branches[row.branch], date, order)))
+    versions = tuple(row.version for row in rows)
+    count = len(rows)
+    told: dict[str, Any] = {"versions": versions, "branches": tuple(row.branch for row in rows), "count": count,
+                            "beta": tuple(row.beta for row in rows)}
+    told["branch"] = _group(row.branch for row in rows)
+    told["index"] = {version: index for index, version in enumerate(versions)}
+    ascending = sorted(range(count), key=lambda index: version_key(versions[index]))
+    suffixes, mask = [0] * (count + 1), 0
+    for position in range(count - 1, -1, -1):
+        mask |= 1 << ascending[position]
+        suffixes[position] = mask
+    told["ascending"] = tuple(version_key(versions[index]) for index in ascending)
+    told["at_least"] = tuple(suffixes)
+    cudas = sorted({row[CUDA] for row in made["wheels"] if row[CUDA]}, key=version_key)
+    told["full"] = {cuda: sum(told["branch"].get(row.branch, 0) for row in branches.values()
+                              if row.cuda and version_key(row.cuda) >= version_key(cuda)) for cuda in cudas}
+    floors = {row.major: getattr(row, f"min_driver_{platform}") for row in catalog.cuda_majors}
+    told["floors"] = floors
+    told["floor"] = {cuda: at_least(told, floor_of(floors, cuda)) if floor_of(floors, cuda) else told["full"][cuda]
+                     for cuda in cudas}
+    lifts = {row.cuda: row.branches for row in catalog.forward_compat} if platform == "linux" else {}
+    told["compat"] = {cuda: sum(told["branch"].get(each, 0) for each in lifts.get(cuda, ())) & ~told["full"][cuda]
+                      for cuda in cudas}
+    told["flavour"] = {flavour: sum(told["branch"].get(row.branch, 0) for row in branches.values() if flavour in row.flavours)
+                       for flavour in ("open", "proprietary")}
+    told["arch"] = {}
+    for arch in catalog.architectures:
+        mask = sum(told["branch"].get(branch, 0) for branch in branches
+                   if between(branch, arch.first_branch, arch.last_branch))
+        if platform == "linux" and arch.first_driver:
+            mask &= at_least(told, arch.first_driver)
+        first_open = at_least(told, arch.open_first_driver) if arch.open_first_driver and platform == "linux" else 0
+        told["arch"][arch.name] = (mask, mask & first_open if arch.open_modules != "unsupported" else 0,
+                                   mask if arch.open_modules != "required" else 0)
+    told["offers"] = _offers(catalog, told) if platform == "linux" else {}
+    told["ended"] = sum(told["branch"].get(row.branch, 0) for row in branches.values() if not _life(row, date))
+    return told
+
+
+def _group(values: Any) -> Masks:
+    found: Masks = {}
+    for index, value in enumerate(values):
+        found[value] = found.get(value, 0) | 1 << index
+    return found
+
+
+def at_least(drivers: dict[str, Any], version: str) -> int:
+    """Mask of the releases from `version` on."""
+    from bisect import bisect_left
+
+    found: int = drivers["at_least"][bisect_left(drivers["ascending"], version_key(version))]
+    return found
+
+
+def between(branch: str, first: str, last: str) -> bool:
+    """Whether a branch number lies in an interval; an empty end is open."""
+    number = float(branch)
+    return (not first or float(first) <= number) and (not last or number <= float(last))
+
+
+def floor_of(floors: dict[str, str], cuda: str) -> str:
+    """The lowest driver for wheels of a CUDA version under minor-version compatibility, "" when no row says."""
+    return floors.get(cuda) or floors.get(cuda.split(".", maxsplit=1)[0]) or ""
+
+
+def _offers(catalog: Any, told: dict[str, Any]) -> dict[tuple[str, str, str], tuple[int, int]]:
+    """(os, arch, origin) -> masks of the releases on offer with open and with proprietary modules."""
+    found: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for row in catalog.driver_offers:
+        mask = sum(mask for branch, mask in told["branch"].items()
+                   if between(branch, row.first, row.last) and branch not in row.except_branches)
+        if row.releases:
+            mask &= sum(1 << told["index"][each] for each in row.releases if each in told["index"])
+        place = (row.os, row.arch, row.origin)
+        old_open, old_proprietary = found.get(place, (0, 0))
+        found[place] = (old_open | (mask & told["flavour"]["open"] if "open" in row.flavours else 0),
+                        old_proprietary | (mask & told["flavour"]["proprietary"] if "proprietary" in row.flavours else 0))
+    return found
+
+
+# -- toolkits and libraries of the system --------------------------------------------------------------------------------
+
+
+def _toolkits(catalog: Any) -> dict[str, Any]:
+    """Releases newest first; value 0 is `no toolkit`, release i is value i + 1."""
+    rows = sorted(catalog.toolkits, key=lambda row: version_key(row.version), reverse=True)
+    versions = tuple(row.version for row in rows)
+    told: dict[str, Any] = {"versions": versions}
+
+    def mask(test: Any) -> int:
+        return sum(2 << index for index, version in enumerate(versions) if test(minor(version)))
+
+    told["minor"] = {each: mask(lambda xy, each=each: xy == each) for each in {minor(version) for version in versions}}
+    told["major"] = {each: mask(lambda xy, each=each: xy.split(".")[0] == each) for each in {v.split(".")[0] for v in versions}}
+    told["sm"] = {row.sm: mask(lambda xy, row=row: version_key(row.first_toolkit) <= version_key(xy)
+                               and (not row.last_toolkit or version_key(xy) <= version_key(row.last_toolkit)))
+                  for row in catalog.capabilities if row.first_toolkit}
+    told["offers"] = {}
+    for row in catalog.toolkit_offers:
+        place = (row.os, row.arch)
+        told["offers"][place] = told["offers"].get(place, 0) | mask(
+            lambda xy, row=row: (not row.first or version_key(row.first) <= version_key(xy))
+            and (not row.last or version_key(xy) <= version_key(row.last)) and xy not in row.missing)
+    compilers = {row.toolkit: (row.first, row.last) for row in catalog.host_compilers if row.compiler == "gcc"}
+    told["gcc_known"] = mask(lambda xy: xy in compilers)
+    told["gcc_last"] = {xy: last for xy, (first, last) in compilers.items()}
+    told["gcc"] = {str(major): mask(lambda xy, major=major: xy in compilers and (
+        not compilers[xy][0] or int(compilers[xy][0].split(".")[0]) <= major) and (
+        not compilers[xy][1] or major <= int(compilers[xy][1].split(".")[0]))) for major in range(4, 21)}
+    return told
+
+
+def _cudnn(catalog: Any, made: dict[str, Any]) -> dict[str, Any]:
+    """Releases newest first; value 0 is the bundled one."""
+    rows = sorted(catalog.cudnn, key=lambda row: (version_key(row.version), version_key(row.cuda)), reverse=True)
+    told: dict[str, Any] = {"rows": tuple((row.version, row.cuda, row.min_sm, row.max_sm, tuple(row.platforms),
+                                           row.min_driver_linux or "", row.source, row.confidence) for row in rows)}
+    told["sm"] = {sm: sum(2 << index for index, row in enumerate(rows) if (row.min_sm is None or row.min_sm <= sm)
+                          and (not row.max_sm or sm <= row.max_sm)) for sm in made["runs"]}
+    told["cuda"] = _shift(_group(row.cuda for row in rows))
+    return told
+
+
+def _nccl(catalog: Any) -> dict[str, Any]:
+    """Releases newest first; value 0 is the bundled one."""
+    rows = sorted(catalog.nccl, key=lambda row: version_key(row.version), reverse=True)
+    majors = {each.split(".", maxsplit=1)[0] for row in rows for each in row.cudas}
+    return {"rows": tuple((row.version, row.source, row.confidence) for row in rows),
+            "cuda": {major: sum(2 << index for index, row in enumerate(rows)
+                                if major in {each.split(".", maxsplit=1)[0] for each in row.cudas}) for major in majors}}
+
+
+def _shift(masks: Masks) -> Masks:
+    return {name: mask << 1 for name, mask in masks.items()}
+
+
+# -- companions --------------------------------------------------------------------------------------------------------
+
+
+def canonical(name: str) -> str:
+    """PEP 503 name of a package."""
+    return "-".join(part for part in name.lower().replace("_", "-").replace(".", "-").split("-") if part)
+
+
+def _packages(catalog: Any, made: dict[str, Any]) -> dict[str, Any]:
+    """package -> its releases newest first, each with the wheels and Pythons it goes with."""
+    by_name: dict[str, list[Any]] = {}
+    for row in catalog.companions:
+        if not row.yanked:
+            by_name.setdefault(canonical(row.package), []).append(row)
+    archs: dict[str, list[Any]] = {}
+    for row in catalog.companion_archs:
+        archs.setdefault(canonical(row.package), []).append(row)
+    flash = _flash_wheels(catalog)
+    torch_masks = _TorchMasks(made)
+    return {name: _package(name, rows, archs.get(name, []), made, torch_masks, flash) for name, rows in by_name.items()}
+
+
+class _TorchMasks:
+    """Masks of the wheels whose torch is in a range, remembered."""
+
+    def __init__(self, made: dict[str, Any]) -> None:
+        self.made, self.known = made, {"": made["wheel_all"]}
+
+    def __call__(self, text: str) -> int:
+        if text not in self.known:
+            wanted = Range(text)
+            self.known[text] = sum(mask for torch, mask in self.made["wheel_torch"].items() if torch in wanted)
+        return self.known[text]
+
+
+#: fields of a companion's release
+P_VERSION, P_LABEL, P_REQUIRES, P_SOURCE, P_CONFIDENCE, P_FILE, P_TORCH = range(7)
+
+
+def _package(name: str, rows: list[Any], archs: list[Any], made: dict[str, Any], torch_masks: _TorchMasks,
+             flash: list[Any]) -> dict[str, Any]:
+    """`rows` (fields above, newest first) and boxes: (mask of what it goes with, mask of the releases)."""
+    rows = sorted(rows, key=lambda row: sort_key(row.version), reverse=True)
+    pythons: tuple[str, ...] = made["pythons"]
+    told: list[tuple[Any, ...]] = []
+    columns: dict[str, list[int]] = {each: [] for each in ("ready", "accepts", "pair", "python", "source_python")}
+    for row in rows:
+        accepts = torch_masks(row.torch)
+        ready, wheel_pythons, file = _ready(row, made), row.pythons, ""
+        if name == "triton":  # torch pins its triton
+            accepts &= sum(1 << index for index, wheel in enumerate(made["wheels"]) if wheel[TRITON] == row.version)
+        if name == "flash-attn" and not row.platforms:
+            ready, wheel_pythons, file = _flash_ready(row, flash, made)
+        requires_python = Range(row.requires_python)
+        columns["ready"].append(ready & accepts)
+        columns["accepts"].append(accepts & made["wheel_channel"].get("pip", 0))
+        columns["pair"].append(accepts & torch_masks("==" + row.pair) if row.pair else accepts)
+        columns["python"].append(sum(1 << index for index, python in enumerate(pythons) if _python_fits(python, requires_python)
+                                     and (not wheel_pythons or python in wheel_pythons)))
+        columns["source_python"].append(sum(1 << index for index, python in enumerate(pythons)
+                                            if _python_fits(python, requires_python)))
+        told.append((row.version, row.label, tuple(row.requires), row.source, row.confidence, file, row.torch))
+    found: dict[str, Any] = {each: _boxes(masks) for each, masks in columns.items()}
+    found["rows"] = tuple(told)
+    found["limits"] = tuple(
+        (each.min_sm, each.max_sm, each.build, each.source, each.confidence,
+         sum(1 << index for index, row in enumerate(rows) if _within(row.version, each.first, each.last))) for each in archs)
+    return found
+
+
+def _boxes(masks: list[int]) -> tuple[tuple[int, int], ...]:
+    """Values with the same mask share a box; those with an empty one have none."""
+    groups: dict[int, int] = {}
+    for index, mask in enumerate(masks):
+        if mask:
+            groups[mask] = groups.get(mask, 0) | 1 << index
+    return tuple(groups.items())
+
+
+def _python_fits(python: str, wanted: Range) -> bool:
+    """Whether some release of a Python series fits: its first or a late one."""
+    return python in wanted or f"{python}.99" in wanted
+
+
+def _within(version: str, first: str, last: str) -> bool:
+    one = sort_key(version)
+    return not (first and one < sort_key(first)) and not (last and sort_key(last) < one)
+
+
+def _ready(row: Any, made: dict[str, Any]) -> int:
+    """Wheels of torch for whose platform and CUDA build the release has a wheel."""
+    platforms = sum(made["wheel_platform"].get(each, 0) for each in row.platforms)
+    if "linux_aarch64" in row.platforms:
+        platforms |= sum(mask for platform, mask in made["wheel_platform"].items() if platform.startswith("jetson-"))
+    if not row.builds or "*" in row.builds:
+        return int(platforms)
+    builds = sum(made["wheel_build"].get(each, 0) for each in row.builds)
+    return int(platforms & (builds | made["wheel_channel"].get("conda-forge", 0)))
+
+
+def _flash_wheels(catalog: Any) -> list[Any]:
+    """Ready wheels that flash-attn's release pages hold: (first version, torch minors, CUDA majors, Pythons), by version."""
+    found = []
+    for rule in catalog.rules:
+        if not rule.id.startswith("flash-attn-wheels-"):
+            continue
+        tag = rule.id.rsplit("-", 1)[1]
+        parts = [part.strip().split(" ", 1) for part in rule.value.split(";")]
+        value = {head: [each.strip() for each in tail.split(",")] for head, tail in parts}
+        torches = {minor(each) for each in value["torch"] if is_dotted(each)}
+        majors = {each.split(".")[0] for each in value["CUDA"]}
+        found.append((sort_key("2.8.3.post1") if tag == "main" else sort_key(tag), torches, majors, tuple(value["Python"])))
+    return sorted(found, key=lambda each: each[0])
+
+
+def _flash_ready(row: Any, flash: list[Any], made: dict[str, Any]) -> tuple[int, tuple[str, ...], str]:
+    known = [each for each in flash if not sort_key(row.version) < each[0]]
+    if not known:
+        return 0, (), ""
+    _, torches, majors, pythons = known[-1]
+    mask = sum(1 << index for index, wheel in enumerate(made["wheels"])
+               if wheel[PLATFORM] == "linux_x86_64" and wheel[CHANNEL] == "pip" and minor(wheel[TORCH]) in torches
+               and wheel[CUDA].split(".")[0] in majors)
+    return mask, pythons, "release-page"
