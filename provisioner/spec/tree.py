@@ -1,0 +1,157 @@
+"""A YAML text as a tree that knows where everything stands, and keeps every scalar as it was written.
+
+`python: 3.10` stays "3.10" here, not the number 3.1. Tags, anchors, aliases, second documents and deep nesting are refused: no
+spec needs them, and some of them are how a small file becomes a large problem.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+import yaml
+
+from provisioner.errors import Problem
+from provisioner.spec.words import say
+
+DEPTH = 12
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Scalar(NamedTuple):
+    """A scalar as written. plain: without quotes, so that null, true and false mean what YAML says."""
+
+    text: str
+    plain: bool
+    line: int
+    column: int
+
+
+class Sequence(NamedTuple):
+    """A list."""
+
+    items: list[Node]
+    line: int
+    column: int
+
+
+class Mapping(NamedTuple):
+    """A mapping; `keys` has the place of each key."""
+
+    items: dict[str, Node]
+    keys: dict[str, Scalar]
+    line: int
+    column: int
+
+
+Node = Union[Scalar, Sequence, Mapping]
+_NULLS = ("", "~", "null", "Null", "NULL")
+
+
+def is_null(node: Node) -> bool:
+    """Whether the node says nothing."""
+    return isinstance(node, Scalar) and node.plain and node.text in _NULLS
+
+
+def read(text: str, file: str, lang: str) -> tuple[Node | None, list[Problem]]:
+    """The tree of a text, None when it is empty, with what is wrong about its shape."""
+    problems: list[Problem] = []
+
+    def wrong(name: str, mark: object, todo: str = "", **values: object) -> None:
+        problems.append(Problem(f"spec-{name}", say(lang, name, **values), todo=say(lang, todo) if todo else "", file=file,
+                                line=mark.line + 1, column=mark.column + 1))  # type: ignore[attr-defined]
+
+    root: Node | None = None
+    stack: list[tuple[Sequence | Mapping, list[Scalar | None]]] = []
+    documents = 0
+    try:
+        for event in yaml.parse(text, Loader=_Loader):
+            made: Node | None = None
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    wrong("documents", event.start_mark, "documents-todo")
+                    break
+                continue
+            if isinstance(event, yaml.AliasEvent):
+                wrong("alias", event.start_mark, "alias-todo")
+                return None, problems
+            if isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+                mark = event.start_mark
+                if event.anchor is not None:
+                    wrong("alias", mark, "alias-todo")
+                    return None, problems
+                if event.tag is not None and event.tag != "!":
+                    wrong("tag", mark, "tag-todo", tag=event.tag)
+                    return None, problems
+                place = (mark.line + 1, mark.column + 1)
+                if isinstance(event, yaml.ScalarEvent):
+                    made = Scalar(event.value, bool(event.implicit[0]) and event.style in (None, ""), *place)
+                elif isinstance(event, yaml.SequenceStartEvent):
+                    made = Sequence([], *place)
+                else:
+                    made = Mapping({}, {}, *place)
+                if stack:
+                    _put(stack[-1], made, wrong, event.start_mark)
+                elif root is None:
+                    root = made
+                if not isinstance(made, Scalar):
+                    stack.append((made, [None]))
+                    if len(stack) > DEPTH:
+                        wrong("deep", mark, "deep-todo")
+                        return None, problems
+            elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+                stack.pop()
+    except yaml.YAMLError as fault:
+        mark = getattr(fault, "problem_mark", None)
+        why = " ".join(str(part) for part in (getattr(fault, "context", None), getattr(fault, "problem", None)) if part) or str(fault)
+        problems.append(Problem("spec-yaml", say(lang, "yaml", why=why), file=file, line=mark.line + 1 if mark else 0,
+                                column=mark.column + 1 if mark else 0))
+        return None, problems
+    except RecursionError:
+        problems.append(Problem("spec-deep", say(lang, "deep"), todo=say(lang, "deep-todo"), file=file))
+        return None, problems
+    return root, problems
+
+
+def _put(top: tuple[Sequence | Mapping, list[Scalar | None]], made: Node, wrong: object, mark: object) -> None:
+    """Hang `made` into the collection at hand: as an item, a key, or the value of the key before it."""
+    container, pending = top
+    if isinstance(container, Sequence):
+        container.items.append(made)
+        return
+    key = pending[0]
+    if key is None:
+        if isinstance(made, Scalar):
+            pending[0] = made
+        else:
+            wrong("key-type", mark)  # type: ignore[operator]
+            pending[0] = Scalar("", False, made.line, made.column)
+        return
+    pending[0] = None
+    if key.text in container.items:
+        wrong("duplicate", _Mark(key), "duplicate-todo", key=key.text, first=container.keys[key.text].line)  # type: ignore[operator]
+        return
+    container.items[key.text] = made
+    container.keys[key.text] = key
+
+
+class _Mark:
+    """A place in the shape that PyYAML has."""
+
+    def __init__(self, node: Scalar) -> None:
+        self.line, self.column = node.line - 1, node.column - 1
+
+
+def plain(node: Node) -> object:
+    """The tree as Python objects: texts, None, true and false, lists, dicts."""
+    if isinstance(node, Scalar):
+        if is_null(node):
+            return None
+        if node.plain and node.text in ("true", "True", "TRUE"):
+            return True
+        if node.plain and node.text in ("false", "False", "FALSE"):
+            return False
+        return node.text
+    if isinstance(node, Sequence):
+        return [plain(each) for each in node.items]
+    return {key: plain(value) for key, value in node.items.items()}
