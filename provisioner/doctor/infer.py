@@ -1,0 +1,299 @@
+"""What follows from the facts: flags for the rules (each with the lines it rests on) and values for their texts.
+
+Numbers come from the catalogue; without it only what the text itself says is concluded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from provisioner.doctor import oom
+from provisioner.doctor.clean import Line
+from provisioner.doctor.facts import Doc, Fact, Facts
+
+Flags = dict[str, list[Line]]
+
+#: every flag that a rule may name; one more for each Xid seen: xid-79
+FLAGS: dict[str, str] = {
+    "cpu-build": "the torch in use is a CPU build", "cuda-build": "the torch in use is a CUDA build",
+    "cuda-11": "its CUDA major is 11", "cuda-12": "its CUDA major is 12", "cuda-13": "its CUDA major is 13",
+    "cuda-unavailable": "torch says that CUDA is not available", "cuda-available": "torch says that CUDA is available",
+    "torch-known": "a torch version is told", "torch-nightly": "it is a nightly", "torch-wanted": "a torch version was asked for",
+    "index-named": "an index of PyTorch's is named", "python-known": "a Python version is told",
+    "aarch64": "the machine is aarch64", "windows": "the machine runs Windows", "linux": "the machine runs Linux",
+    "macos": "the machine is a Mac", "gpu-named": "a GPU is named", "gpu-listed": "a program lists a GPU",
+    "jetson-gpu": "the GPU is a Jetson's", "gpus-several": "there are several GPUs", "driver-known": "a driver version is told",
+    "module-differs": "loaded module and library differ in version", "smi-cuda-err": "nvidia-smi prints CUDA Version: ERR!",
+    "cvd-empty": "CUDA_VISIBLE_DEVICES hides all GPUs", "cvd-set": "CUDA_VISIBLE_DEVICES is set",
+    "ldpath-cuda": "LD_LIBRARY_PATH names CUDA folders", "ldpath-compat": "LD_LIBRARY_PATH names a compat folder",
+    "mode-exclusive": "a GPU is in an exclusive compute mode", "more-ranks": "more processes than GPUs are started",
+    "count-zero": "torch counts no GPU", "glibc-below": "the wanted glibc is newer than the system's",
+    "util-low": "a GPU is hardly used", "oom": "there is an out-of-memory message",
+    "oom-genuine": "its numbers say that memory is really short", "oom-genuine-maybe": "its numbers hint at that",
+    "oom-fragmentation": "its numbers say that memory is fragmented", "oom-fragmentation-maybe": "its numbers hint at that",
+    "oom-other-process": "its numbers say that another process holds the memory", "oom-unknown": "it has no numbers",
+    "nccl-several": "several NCCL packages are installed", "cudnn-several": "several cuDNN packages are installed",
+    "vision-label-differs": "torch and torchvision have different labels", "vision-pair-wrong": "they are not of one release",
+    "conda-cpu": "conda installed a CPU build", "conda-cuda": "conda installed a CUDA build", "conda": "conda installed torch",
+    "numpy-2": "NumPy 2 is installed", "mkl-new": "MKL is 2024.1 or newer", "offered-none": "pip was offered no version",
+    "offered-some": "pip was offered other versions", "nvcc-differs": "nvcc and torch differ in CUDA major",
+    "extension-frame": "the traceback runs through an extension", "extension-raised": "its deepest frame is in an extension",
+    "gpu-covered": "the build holds code for the GPU", "gpu-below": "the GPU is older than the build's code",
+    "gpu-above": "the GPU is newer than the build's code", "gpu-between": "the GPU lies between",
+    "gpu-minor-newer": "the build holds code of the GPU's major, of a lower minor", "driver-below-floor": "the driver is older than the CUDA major's floor",
+    "driver-past-gpu": "the driver's branch no longer serves the GPU", "needs-open-gpu": "the GPU needs open kernel modules",
+    "python-no-wheel": "that torch has no wheel for that Python", "platform-no-wheel": "that torch has no wheel for that platform",
+    "index-bad": "the index or the build does not exist", "healthy": "everything that was told fits and works",
+    "fits": "everything that was told fits", "xid-79": "Xid 79", "xid-119": "Xid 119", "xid-120": "Xid 120",
+}
+
+#: packages with GPU code of their own
+EXTENSIONS = frozenset("""flash_attn flash_attn_interface xformers bitsandbytes mmcv detectron2 spconv torch_scatter torch_sparse torch_cluster
+torch_spline_conv pyg_lib pytorch3d vllm vllm_flash_attn deepspeed apex causal_conv1d mamba_ssm natten gsplat
+diff_gaussian_rasterization simple_knn tinycudann nvdiffrast kaolin minkowskiengine exllama exllamav2 auto_gptq awq awq_ext
+autoawq sageattention sgl_kernel flashinfer cumm dgl torchsparse fused_ssim transformer_engine nerfacc curope groundingdino
+cupy onnxruntime ctranslate2 faster_whisper llama_cpp tensorrt fbgemm_gpu torch2trt quanto marlin gptqmodel flash_mla deep_gemm
+pointnet2_ops chamfer_3d knn_cuda mmdet3d roi_align correlation_cuda spatial_correlation_sampler unsloth""".split())
+
+
+def flags(doc: Doc, facts: Facts) -> Flags:
+    """All flags that hold."""
+    held: Flags = {}
+
+    def say(name: str, *facts_or_lines: Fact | Line | None) -> None:
+        lines = [each.line if isinstance(each, Fact) else each for each in facts_or_lines if each is not None]
+        held.setdefault(name, []).extend(lines)
+
+    _builds(facts, say)
+    _machine(facts, say)
+    _memory(doc, say)
+    _packages(facts, say)
+    _frames(facts, say)
+    _archs(facts, say)
+    return held
+
+
+def torch_version(facts: Facts) -> Fact | None:
+    """The torch that is installed, as far as the text tells."""
+    return facts.first("torch")
+
+
+def build_of(facts: Facts) -> tuple[str, Fact] | None:
+    """The CUDA build of the installed torch ("cu128", "cpu") and the fact that says so."""
+    for fact in facts.all("torch"):
+        found = re.search(r"\+(?:\w+\.)?(cu\d{2,3}|cpu|rocm)", fact.value)
+        if found:
+            return found[1], fact
+    said = facts.first("built_cuda")
+    if said is not None:
+        found = re.fullmatch(r"(\d+)\.(\d)", said.value)
+        if found:
+            return f"cu{found[1]}{found[2]}", said
+        if said.value.lower() in ("none", "could not collect", "n/a"):
+            return "cpu", said
+    label = facts.first("torch_label")
+    if label is not None:
+        return label.value.lower(), label
+    return None
+
+
+def _builds(facts: Facts, say: Any) -> None:
+    build = build_of(facts)
+    if build is not None:
+        say("cpu-build" if build[0] == "cpu" else "cuda-build", build[1])
+        if build[0].startswith("cu"):
+            say(f"cuda-{build[0][2:4]}", build[1])
+    available = facts.first("is_available")
+    if available is not None:
+        say("cuda-unavailable" if available.value.lower() == "false" else "cuda-available", available)
+    torch = torch_version(facts)
+    if torch is not None:
+        say("torch-known", torch)
+        if ".dev" in torch.value:
+            say("torch-nightly", torch)
+    if facts.first("want_torch"):
+        say("torch-wanted", facts.first("want_torch"))
+    if facts.first("index"):
+        say("index-named", facts.first("index"))
+    if facts.first("python"):
+        say("python-known", facts.first("python"))
+
+
+def _machine(facts: Facts, say: Any) -> None:
+    for fact in facts.all("arch"):
+        if fact.strength >= 2 and fact.value == "aarch64":
+            say("aarch64", fact)
+    for fact in facts.all("platform"):
+        say(fact.value, fact)
+    for fact in facts.all("system"):
+        if fact.value == "macos":
+            say("macos", fact)
+        else:
+            say("linux", fact)
+    for fact in facts.all("gpu"):
+        say("gpu-named", fact)
+        if fact.strength >= 3:
+            say("gpu-listed", fact)
+        if re.search(r"\b(orin|xavier|jetson|thor|tegra)\b", fact.value, re.IGNORECASE):
+            say("jetson-gpu", fact)
+    if len([fact for fact in facts.all("smi_index")]) > 1 or len([f for f in facts.all("gpu") if f.strength >= 3]) > 1:
+        say("gpus-several", *facts.all("smi_index")[:2])
+    if facts.first("driver"):
+        say("driver-known", facts.first("driver"))
+    module, library = facts.first("module_version") or facts.first("driver"), facts.first("nvml")
+    if module and library and module.value != library.value:
+        say("module-differs", module, library)
+    kinds = facts.first("driver_cuda")
+    if kinds and kinds.value.lower() == "err!":
+        say("smi-cuda-err", kinds)
+    for fact in facts.all("cvd"):
+        value = fact.value.strip().lower()
+        if value in ('""', "''", "-1", "none", "nodevfiles", "void"):
+            say("cvd-empty", fact)
+        elif value:
+            say("cvd-set", fact)
+    for fact in facts.all("ldpath"):
+        if re.search(r"cuda|cudnn|nccl", fact.value, re.IGNORECASE):
+            say("ldpath-cuda", fact)
+        if "compat" in fact.value:
+            say("ldpath-compat", fact)
+    for fact in facts.all("compute_mode"):
+        if fact.value.upper().startswith(("E.", "EXCL", "PROH")):
+            say("mode-exclusive", fact)
+    nproc, count = facts.first("nproc"), facts.first("device_count")
+    if nproc and count and nproc.value.isdigit() and int(nproc.value) > int(count.value):
+        say("more-ranks", nproc, count)
+    if count and count.value == "0":
+        say("count-zero", count)
+    for fact in facts.all("xid"):
+        say(f"xid-{fact.value}", fact)
+    wanted, have = facts.first("glibc_wanted"), facts.first("glibc")
+    if wanted and have and _key(wanted.value) > _key(have.value):
+        say("glibc-below", wanted, have)
+    for fact in facts.all("smi_util"):
+        if fact.value.isdigit() and int(fact.value) < 15:
+            say("util-low", fact)
+
+
+def _key(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.split("+", 1)[0])[:4])
+
+
+def _memory(doc: Doc, say: Any) -> None:
+    memory = oom.read(doc)
+    if memory is not None:
+        say("oom", memory.line)
+        say(f"oom-{memory.verdict}" + ("" if memory.sure or memory.verdict == "unknown" else "-maybe"), memory.line)
+
+
+def _packages(facts: Facts, say: Any) -> None:
+    packages: dict[str, Fact] = {}
+    for fact in facts.all("pkg"):
+        packages.setdefault(fact.value.split(" ", 1)[0], fact)
+    nccl = [fact for name, fact in packages.items() if name.startswith("nvidia-nccl-cu")]
+    if len(nccl) > 1:
+        say("nccl-several", *nccl)
+    cudnn = [fact for name, fact in packages.items() if name.startswith("nvidia-cudnn-cu")]
+    if len(cudnn) > 1:
+        say("cudnn-several", *cudnn)
+    vision, torch = facts.first("torchvision"), torch_version(facts)
+    if vision and torch:
+        ours, theirs = (re.search(r"\+(cu\d+|cpu)", each.value) for each in (torch, vision))
+        if ours and theirs and ours[1] != theirs[1]:
+            say("vision-label-differs", torch, vision)
+    for fact in facts.all("conda_build"):
+        name, _version, build = fact.value.split(" ", 2)
+        if name in ("pytorch", "torch", "libtorch"):
+            say("conda-cpu" if "cpu" in build else "conda-cuda" if "cuda" in build or "gpu" in build else "conda", fact)
+    numpy = facts.first("numpy")
+    if numpy and numpy.value.startswith("2."):
+        say("numpy-2", numpy)
+    mkl = facts.first("mkl")
+    if mkl and _key(mkl.value) >= (2024, 1):
+        say("mkl-new", mkl)
+    offered = facts.first("offered")
+    if offered:
+        say("offered-none" if offered.value.strip().lower() == "none" else "offered-some", offered)
+    nvcc, built = facts.first("nvcc"), facts.first("built_cuda")
+    if nvcc and built and re.fullmatch(r"\d+\.\d", built.value) and nvcc.value.split(".")[0] != built.value.split(".")[0]:
+        say("nvcc-differs", nvcc, built)
+
+
+def _frames(facts: Facts, say: Any) -> None:
+    frames = facts.known.get("frame_package", [])
+    outside = [fact for fact in frames if fact.value in EXTENSIONS]
+    if outside:
+        say("extension-frame", outside[-1])
+    if frames and frames[-1].value in EXTENSIONS:
+        say("extension-raised", frames[-1])
+
+
+def capabilities(facts: Facts) -> list[tuple[int, Fact]]:
+    """Capabilities of the GPUs: said outright, else looked up by name."""
+    found = [(int(fact.value), fact) for fact in facts.all("sm") if fact.value.isdigit() and 20 <= int(fact.value) <= 130]
+    return found
+
+
+def _archs(facts: Facts, say: Any) -> None:
+    wanted = facts.first("arch_list")
+    limits = facts.first("arch_range")
+    floor = facts.first("arch_floor")
+    for sm, fact in capabilities(facts):
+        if wanted:
+            cubins = [int(number) for number in re.findall(r"sm_(\d+)", wanted.value)]
+            ptx = [int(number) for number in re.findall(r"compute_(\d+)", wanted.value)]
+            if cubins or ptx:
+                if any(each // 10 == sm // 10 and each <= sm for each in cubins) or any(each <= sm for each in ptx):
+                    say("gpu-covered", fact, wanted)
+                elif sm < min(cubins or ptx):
+                    say("gpu-below", fact, wanted)
+                elif sm > max(cubins or ptx) or sm // 10 not in {each // 10 for each in cubins}:
+                    say("gpu-above" if sm > max(cubins or [0]) else "gpu-below", fact, wanted)
+                else:
+                    say("gpu-between", fact, wanted)
+        if limits:
+            low, high = (int(each.replace(".", "")) for each in limits.value.split()[:2])
+            if sm < low:
+                say("gpu-below", fact, limits)
+            elif sm > high and sm // 10 == high // 10:
+                say("gpu-minor-newer", fact, limits)
+            elif sm > high:
+                say("gpu-above", fact, limits)
+        if floor and sm < int(floor.value.replace(".", "")):
+            say("gpu-below", fact, floor)
+
+
+def values(facts: Facts, held: Flags) -> dict[str, str]:
+    """What the texts of rules may name."""
+    made = {name: facts.value(name) for name in ("driver", "python", "kernel", "torchvision", "glibc", "nvcc", "numpy", "gcc",
+                                                 "gcc_limit", "glibc_wanted", "nvml", "want_torch", "cvd", "index", "xid")}
+    torch = torch_version(facts)
+    made["torch"] = torch.value if torch else ""
+    build = build_of(facts)
+    made["build"] = build[0] if build else ""
+    gpu = facts.first("gpu")
+    made["gpu"] = gpu.value if gpu else ""
+    sms = capabilities(facts)
+    made["sm"] = f"sm_{sms[0][0]}" if sms else ""
+    made["arch_list"] = facts.value("arch_list")
+    system = facts.value("system")
+    made["os"] = system
+    made["family"] = _family(system, facts, held)
+    return made
+
+
+def _family(system: str, facts: Facts, held: Flags) -> str:
+    if "windows" in held and not system:
+        return "windows"
+    for head, family in (("ubuntu", "debian"), ("debian", "debian"), ("rhel", "rhel"), ("fedora", "fedora"), ("amzn", "amazon"),
+                         ("sles", "suse"), ("opensuse", "suse"), ("azl", "azure"), ("arch", "arch"), ("macos", "macos")):
+        if system.startswith(head):
+            return family
+    manager = facts.value("package_manager")
+    return {"apt": "debian", "dnf": "rhel", "yum": "rhel", "zypper": "suse", "pacman": "arch"}.get(manager, "")
+
+
+def plan_fix(code: str, facts: Facts, known: dict[str, str], lang: str) -> tuple[str, str] | None:
+    """The concrete plan for this machine as the first step of the fix, where the catalogue gives one."""
+    return None
