@@ -11,7 +11,7 @@ The order of the variables is the preference order; this is the one place where 
  6. `support`: the driver serves the wheel's CUDA in full, rather than by minor-version compatibility
  7. `wheel`: the newest CUDA build, cpu last
  8. `driver`: the branch that lives longest, its newest release (`tables._branch_rank`; `conservative`: long-term branches first)
- 9. `origin` (vendor, distribution, run file), `flavour` (open, proprietary)
+ 9. `branch` (follows from the driver), `origin` (vendor, distribution, run file), `flavour` (open, proprietary)
 10. `python`: the newest (`least-change`: the system's own first)
 11. `same`: a toolkit of the wheel's own CUDA minor; `toolkit`, `compiler`, `cudnn`, `nccl`: the newest
 12. for each package: `pair NAME`, built for just this torch; `NAME`, the newest
@@ -92,6 +92,7 @@ class Question:
         self.support = add("support", 2)
         self.wheel = add("wheel", len(tables["wheels"]))
         self.driver = add("driver", self.drivers.count + 1)
+        self.branch = add("branch", len(self.drivers.groups))
         self.origin = add("origin", 5)
         self.flavour = add("flavour", 3)
         self.pythons = list(tables["pythons"])
@@ -105,11 +106,17 @@ class Question:
         self.compiler = add("compiler", 2)
         self.cudnn = add("cudnn", len(tables["cudnn"]["rows"]) + 1)
         self.nccl = add("nccl", len(tables["nccl"]["rows"]) + 1)
+        self._rule((self.driver, self.branch), [(mask, 1 << index) for index, mask in enumerate(self.drivers.groups)])
         self.packages: dict[str, tuple[str, int, int]] = {}  # canonical name -> as written, pair, releases
         for name, _ in self.spec.packages:
             plain = t.canonical(name)
             if plain in tables["packages"] and plain not in self.packages and plain != "torch":
                 self.packages[plain] = (name, add("pair " + plain, 2), add(plain, len(tables["packages"][plain]["rows"])))
+
+    @property
+    def telling(self) -> list[int]:
+        """The variables in which two plans have to differ to count as different."""
+        return [self.wheel, self.branch, self.python, self.toolkit, *(variable for _, _, variable in self.packages.values())]
 
     def _rule(self, variables: tuple[int, ...], boxes: Any, requirement: str = "", fact: str = "") -> None:
         groups = []
@@ -155,7 +162,7 @@ class Question:
         spec, tables = self.spec, self.tables
         masks = tables["wheel_torch"]
         self._rule((self.torch, self.wheel), [(1 << index, masks[torch]) for index, torch in enumerate(self.torches)
-                                              if torch in masks])
+                                              if torch in masks], "", "builds")
         if spec.torch is not None and spec.torch != "*":
             group = self._ask("torch", spec.torch)
             if spec.torch == "latest":
@@ -278,7 +285,7 @@ class Question:
             return
         for index, card in enumerate(self.cards):
             group = self._ask(card.field, card.text, "gpus")
-            self._rule((self.wheel,), [(everything & ~cpu,)], group, "needs-cuda")
+            self._rule((self.wheel,), [(everything & ~cpu,)], group)
             if card.sm is None or card.sm not in tables["cover"]:
                 self._rule((self.sure, self.kernels), [(2, UNKNOWN)], group, f"kernels:{index}")
             else:
@@ -552,6 +559,8 @@ class Drivers:
         self.count = len(self.versions)
         self.none = 1 << self.count
         self._key = t.version_key(exact) if self.extra else ()
+        #: masks of the releases of each branch, the last those of no driver
+        self.groups: list[int] = [*table["branch"].values(), *([self.extra] if self.extra else []), self.none]
         self._row = next((row for row in catalog.driver_branches if row.branch == self.branches[-1]), None) if self.extra else None
 
     def _branch_of(self, version: str) -> str:

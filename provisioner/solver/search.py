@@ -77,6 +77,11 @@ class World:
                                for each in by))
         return tuple(by), tuple(boxes), frozenset()
 
+    def domain(self, variable: int, off: frozenset[str] = frozenset(), extra: Sequence[Constraint] = ()) -> int:
+        """Values of a variable that propagation leaves: every value of every world is among them, 0 when it proves there is none."""
+        ground = self._ground(off, extra)
+        return 0 if ground is None else ground[0][variable]
+
     def holds(self, off: frozenset[str] = frozenset(), extra: Sequence[Constraint] = ()) -> bool:
         """Whether there is a world; quicker than `best`, smallest domain first."""
         ground = self._ground(off, extra)
