@@ -179,7 +179,7 @@ def judge(doc: Doc, facts: Facts, mode: str, lang: str) -> Report:
     if ranked:
         floor = max(LEAST, ranked[0][0] - 55)
         ranked = [held for held in ranked if held[0] >= floor][:MOST]
-    values = infer.values(facts, evidence.flags) if ranked else {}
+    values = infer.values(doc, facts, evidence.flags) if ranked else {}
     findings = tuple(_finding(each, score, severity, lines, evidence, values, lang)
                      for score, severity, lines, each in ranked)
     read_out = {name: [fact.value for fact in held][:12] for name, held in sorted(facts.known.items())}

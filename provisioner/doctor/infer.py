@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from provisioner.doctor import oom
+from provisioner.doctor import look, oom
 from provisioner.doctor.clean import Line
 from provisioner.doctor.facts import Doc, Fact, Facts
 
@@ -44,7 +44,7 @@ FLAGS: dict[str, str] = {
     "gpu-minor-newer": "the build holds code of the GPU's major, of a lower minor", "driver-below-floor": "the driver is older than the CUDA major's floor",
     "driver-past-gpu": "the driver's branch no longer serves the GPU", "needs-open-gpu": "the GPU needs open kernel modules",
     "python-no-wheel": "that torch has no wheel for that Python", "platform-no-wheel": "that torch has no wheel for that platform",
-    "index-bad": "the index or the build does not exist", "healthy": "everything that was told fits and works",
+    "index-bad": "the index or the build does not exist", "driver-serves-build": "the driver is new enough for the build", "healthy": "everything that was told fits and works",
     "fits": "everything that was told fits", "xid-79": "Xid 79", "xid-119": "Xid 119", "xid-120": "Xid 120",
 }
 
@@ -70,7 +70,11 @@ def flags(doc: Doc, facts: Facts) -> Flags:
     _memory(doc, say)
     _packages(facts, say)
     _frames(facts, say)
-    _archs(facts, say)
+    _archs(facts, held, say)
+    _drivers(facts, held, say)
+    _wheels(facts, held, say)
+    _pairs(facts, say)
+    _health(facts, held, say)
     return held
 
 
@@ -230,28 +234,39 @@ def _frames(facts: Facts, say: Any) -> None:
 
 
 def capabilities(facts: Facts) -> list[tuple[int, Fact]]:
-    """Capabilities of the GPUs: said outright, else looked up by name."""
-    found = [(int(fact.value), fact) for fact in facts.all("sm") if fact.value.isdigit() and 20 <= int(fact.value) <= 130]
+    """Capabilities of the GPUs: said outright, else looked up by the names that a program listed, else by names in passing."""
+    said = [(int(fact.value), fact) for fact in facts.all("sm") if fact.value.isdigit() and 20 <= int(fact.value) <= 130]
+    if said:
+        return said
+    found: list[tuple[int, Fact]] = []
+    strongest = 0
+    for fact in facts.all("gpu"):
+        product = look.gpu(fact.value)
+        if product is not None and product.sm and fact.strength >= strongest:
+            strongest = max(strongest, 3 if fact.strength >= 3 else 0)
+            if product.sm not in [sm for sm, _ in found]:
+                found.append((product.sm, fact))
     return found
 
 
-def _archs(facts: Facts, say: Any) -> None:
-    wanted = facts.first("arch_list")
-    limits = facts.first("arch_range")
-    floor = facts.first("arch_floor")
-    for sm, fact in capabilities(facts):
+def platform_of(facts: Facts, held: Flags) -> str:
+    """The wheel platform that the text speaks of."""
+    if "windows" in held and "linux" not in held:
+        return "win_amd64"
+    if "macos" in held:
+        return "macos_arm64" if "aarch64" in held else "macos_x86_64"
+    return "linux_aarch64" if "aarch64" in held else "linux_x86_64"
+
+
+def _archs(facts: Facts, held: Flags, say: Any) -> None:
+    wanted, limits, floor = facts.first("arch_list"), facts.first("arch_range"), facts.first("arch_floor")
+    cards = capabilities(facts)
+    for sm, fact in cards:
         if wanted:
             cubins = [int(number) for number in re.findall(r"sm_(\d+)", wanted.value)]
             ptx = [int(number) for number in re.findall(r"compute_(\d+)", wanted.value)]
             if cubins or ptx:
-                if any(each // 10 == sm // 10 and each <= sm for each in cubins) or any(each <= sm for each in ptx):
-                    say("gpu-covered", fact, wanted)
-                elif sm < min(cubins or ptx):
-                    say("gpu-below", fact, wanted)
-                elif sm > max(cubins or ptx) or sm // 10 not in {each // 10 for each in cubins}:
-                    say("gpu-above" if sm > max(cubins or [0]) else "gpu-below", fact, wanted)
-                else:
-                    say("gpu-between", fact, wanted)
+                _place(sm, cubins, ptx, say, fact, wanted)
         if limits:
             low, high = (int(each.replace(".", "")) for each in limits.value.split()[:2])
             if sm < low:
@@ -262,25 +277,145 @@ def _archs(facts: Facts, say: Any) -> None:
                 say("gpu-above", fact, limits)
         if floor and sm < int(floor.value.replace(".", "")):
             say("gpu-below", fact, floor)
+    if wanted or limits or floor or not cards:
+        return
+    build, torch = build_of(facts), torch_version(facts)
+    told = build[1] if build else torch
+    if told is None or (build and not build[0].startswith("cu")):
+        return
+    lists = look.archs(torch.value if torch else "", build[0] if build else "", platform_of(facts, held))
+    for sm, fact in cards:
+        verdicts = {look.verdict(sm, row) for row in lists}
+        if len(verdicts) == 1:
+            say({"covered": "gpu-covered", "below": "gpu-below", "above": "gpu-above"}[verdicts.pop()], fact, told)
 
 
-def values(facts: Facts, held: Flags) -> dict[str, str]:
-    """What the texts of rules may name."""
-    made = {name: facts.value(name) for name in ("driver", "python", "kernel", "torchvision", "glibc", "nvcc", "numpy", "gcc",
-                                                 "gcc_limit", "glibc_wanted", "nvml", "want_torch", "cvd", "index", "xid")}
-    torch = torch_version(facts)
-    made["torch"] = torch.value if torch else ""
+def _place(sm: int, cubins: list[int], ptx: list[int], say: Any, *facts: Fact) -> None:
+    """Where a GPU stands against an architecture list."""
+    if any(each // 10 == sm // 10 and each <= sm for each in cubins) or any(each <= sm for each in ptx):
+        say("gpu-covered", *facts)
+        if sm not in cubins and max(cubins or [0]) < sm:
+            say("gpu-minor-newer", *facts)
+    elif sm < min(cubins or ptx):
+        say("gpu-below", *facts)
+    elif sm > max(cubins or ptx):
+        say("gpu-above", *facts)
+    else:
+        say("gpu-below", *facts)
+
+
+def _drivers(facts: Facts, held: Flags, say: Any) -> None:
+    """The driver against the CUDA of the build and against the GPU."""
+    driver, build = facts.first("driver"), build_of(facts)
+    windows = "windows" in held or any("wsl" in each.line.text.lower() for each in facts.all("system"))
+    if build and build[0].startswith("cu"):
+        digits = build[0][2:]
+        major, cuda = digits[:-1], f"{digits[:-1]}.{digits[-1]}"
+        floor = look.floor(major, cuda, windows)
+        if driver and floor and _key(driver.value)[:1] >= (300,):
+            have, need = _key(driver.value), _key(floor)
+            if len(have) == 1:
+                need = need[:1]
+            if have < need:
+                say("driver-below-floor", driver, build[1])
+            else:
+                say("driver-serves-build", driver, build[1])
+        served = facts.first("driver_cuda")
+        if served and not driver and re.fullmatch(r"\d+\.\d", served.value) and int(served.value.split(".")[0]) < int(major):
+            say("driver-below-floor", served, build[1])
+    for fact in facts.all("gpu"):
+        product = look.gpu(fact.value)
+        if product is None:
+            continue
+        if product.open_modules == "required":
+            say("needs-open-gpu", fact)
+        if driver and product.last_branch and _key(driver.value)[0] > int(product.last_branch) and not facts.first("smi_memory"):
+            say("driver-past-gpu", driver, fact)
+
+
+def _wheels(facts: Facts, held: Flags, say: Any) -> None:
+    """What pip was asked for against the wheels that exist."""
+    want, python, index = facts.first("want_torch"), facts.first("python"), facts.first("index")
+    platform = platform_of(facts, held)
+    label = ""
+    if want:
+        found = re.search(r"\+(cu\d+|cpu)", want.value)
+        label = found[1] if found else ""
+    if index and not label and re.fullmatch(r"(?:nightly/|test/)?cu\d{2,3}", index.value) and "/" not in index.value:
+        label = index.value
+    if label.startswith("cu") and look.builds() and label not in look.builds() and int(label[2:]) >= 110:
+        say("index-bad", index or want)
+        return
+    if want is None:
+        return
+    version = want.value.split("+")[0]
+    rows = look.wheels(version)
+    if not rows:
+        if look.releases() and _key(version) > _key(look.releases()[0]) and "dev" not in version and not re.search(r"[a-z]", version):
+            say("index-bad", want)
+        return
+    here = [row for row in rows if row.platform == platform]
+    if not here:
+        say("platform-no-wheel", want)
+        return
+    pythons = {each for row in here for each in row.pythons}
+    minor = ".".join(python.value.split(".")[:2]) if python else ""
+    if python and minor not in pythons and (pythons or _key(minor)):
+        if pythons:
+            say("python-no-wheel", want, python)
+        return
+    if label and label != "cpu" and not any(row.build == label for row in here):
+        say("index-bad", want, index)
+
+
+def _pairs(facts: Facts, say: Any) -> None:
+    torch, vision = torch_version(facts), facts.first("torchvision")
+    if torch and vision and torch.strength >= 2 and vision.strength >= 2 and not re.search(r"dev|a0|rc|\+git", torch.value + vision.value):
+        if look.pair_wrong("torchvision", vision.value.split("+")[0], torch.value.split("+")[0]):
+            say("vision-pair-wrong", torch, vision)
+
+
+def _health(facts: Facts, held: Flags, say: Any) -> None:
     build = build_of(facts)
+    if build and build[0].startswith("cu") and "gpu-covered" in held and not {"gpu-below", "gpu-above", "driver-below-floor"} & set(held):
+        if "cuda-available" in held:
+            say("healthy", facts.first("is_available"), build[1], *[fact for _, fact in capabilities(facts)[:2]])
+        elif "driver-serves-build" in held and "cuda-unavailable" not in held:
+            say("fits", build[1], facts.first("driver"), *[fact for _, fact in capabilities(facts)[:2]])
+
+
+def values(doc: Doc, facts: Facts, held: Flags) -> dict[str, str]:
+    """What the texts of rules may name."""
+    made = {name: facts.value(name) for name in ("driver", "python", "kernel", "torchvision", "glibc", "nvcc", "numpy", "gcc", "l4t",
+                                                 "gcc_limit", "glibc_wanted", "nvml", "want_torch", "cvd", "index", "xid")}
+    torch, build = torch_version(facts), build_of(facts)
+    made["torch"] = torch.value if torch else ""
     made["build"] = build[0] if build else ""
-    gpu = facts.first("gpu")
-    made["gpu"] = gpu.value if gpu else ""
-    sms = capabilities(facts)
-    made["sm"] = f"sm_{sms[0][0]}" if sms else ""
+    made["want_torch"] = made["want_torch"].split("+")[0]
+    built = facts.value("built_cuda")
+    if not re.fullmatch(r"\d+\.\d+", built):
+        built = f"{made['build'][2:-1]}.{made['build'][-1]}" if made["build"].startswith("cu") else ""
+    made["built_cuda"], made["built_dash"] = built, built.replace(".", "-")
+    listed = facts.first("gpu")
+    made["gpu"] = listed.value if listed else ""
+    cards = [sm for sm, _ in capabilities(facts)]
+    made["sm"] = f"sm_{cards[0]}" if cards else ""
+    made["sm_dot"] = f"{cards[0] // 10}.{cards[0] % 10}" if cards else ""
     made["arch_list"] = facts.value("arch_list")
+    made["driver_branch"] = made["driver"].split(".")[0]
     system = facts.value("system")
     made["os"] = system
     made["family"] = _family(system, facts, held)
+    memory = oom.read(doc) if "oom" in held else None
+    if memory:
+        made.update(_sizes(memory))
+    look.fill(made, cards, [fact.value for fact in facts.all("gpu")], platform_of(facts, held), made["driver"] if facts.first("driver") else "")
     return made
+
+
+def _sizes(memory: oom.Memory) -> dict[str, str]:
+    names = ("tried", "total", "free", "allocated", "unallocated", "others")
+    return {f"oom_{name}": f"{value:.2f}" for name, value in zip(names, memory[:6], strict=True) if value is not None}
 
 
 def _family(system: str, facts: Facts, held: Flags) -> str:
