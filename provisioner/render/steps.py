@@ -1,0 +1,196 @@
+"""A locked plan as ordered steps: the form between the plan and every format.
+
+Only the standard library is needed here, because `provision plan` prints the steps' titles. What a step *does* is in the
+templates of a format; here is which steps there are, in which order, and with which values.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Step(NamedTuple):
+    """One step. id: what the templates are called. title: (English, Chinese). values: what the template gets.
+
+    root: needs root. undo: whether it can be undone (a reboot cannot)."""
+
+    id: str
+    title: tuple[str, str]
+    values: dict[str, Any]
+    root: bool = True
+    undo: bool = True
+
+
+def build(lock: dict[str, Any]) -> list[Step]:
+    """The steps of a lock, in order."""
+    made = _Builder(lock)
+    return made.steps
+
+
+def titles(lock: dict[str, Any], lang: str) -> list[str]:
+    """What `provision plan` prints."""
+    return [step.title[1 if lang == "zh" else 0] for step in build(lock)]
+
+
+def _names(packages: list[dict[str, Any]] | None) -> str:
+    return ", ".join(str(each["name"]) for each in packages or [])
+
+
+def _versioned(packages: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    return [{"name": each["name"], "version": each.get("version") or ""} for each in packages or []]
+
+
+class _Builder:
+    """Walks the artefacts once."""
+
+    def __init__(self, lock: dict[str, Any]) -> None:
+        self.artefacts: dict[str, Any] = lock["artefacts"]
+        self.choices: dict[str, Any] = lock["choices"]
+        self.system: dict[str, Any] = self.artefacts.get("system") or {}
+        self.steps: list[Step] = []
+        driver = self.artefacts.get("driver") or {}
+        self.installs_driver = driver.get("action") == "install"
+        self.linux = self.system.get("family") not in ("windows", "macos")
+        self._system()
+        if self.installs_driver:
+            self._driver(driver)
+        else:
+            self._repository_for_libraries()
+        self._toolkit()
+        self._library("cudnn", "cuDNN")
+        self._library("nccl", "NCCL")
+        self._compat()
+        if self.linux and self.choices.get("cuda_build") != "cpu":
+            self._environment_variables()
+        self._python()
+        if self.installs_driver:
+            self._add("reboot", ("Reboot, so that the new kernel module is the one loaded", "重启,使新的内核模块得以加载"),
+                      version=driver.get("version") or "", undo=False)
+        self._add("verify", ("Verify: a kernel runs and its numbers are right" if self.choices.get("cuda_build") != "cpu"
+                             else "Verify: torch computes, and its numbers are right",
+                             "检验:内核可以运行且结果正确" if self.choices.get("cuda_build") != "cpu" else "检验:torch 可以计算且结果正确"),
+                  root=False, undo=False, torch=self.choices.get("torch") or "", cuda=self.choices.get("cuda") or "",
+                  gpus=list(self.choices.get("gpus") or []), kind=self.artefacts.get("kind") or "host")
+
+    def _add(self, identifier: str, title: tuple[str, str], *, root: bool = True, undo: bool = True, **values: Any) -> None:
+        self.steps.append(Step(identifier, title, values, root, undo))
+
+    def _needs_packages(self) -> bool:
+        return self.installs_driver or any(self.artefacts.get(key) for key in ("toolkit", "cudnn", "nccl", "fabric", "compat"))
+
+    def _system(self) -> None:
+        name = self.system.get("name") or self.choices.get("os")
+        self._add("check-system", (f"Check that this is {name} on {self.choices.get('arch')}", f"确认系统为 {name}({self.choices.get('arch')})"),
+                  root=False, undo=False, system=self.choices.get("os") or "", family=self.system.get("family") or "",
+                  version=self.system.get("version") or "", arch=self.choices.get("arch") or "", name=name or "")
+        driver = self.artefacts.get("driver") or {}
+        prerequisites = list(driver.get("prerequisites") or []) if self.installs_driver else []
+        python = list((self.artefacts.get("python") or {}).get("packages") or [])
+        wanted = [*prerequisites, *(each for each in python if each not in prerequisites)]
+        if self.installs_driver and driver.get("headers") and driver["headers"] not in wanted:
+            wanted.append(driver["headers"])
+        if self.linux and wanted:
+            self._add("install-prerequisites", ("Install what the steps below need: " + _short([_plain(each) for each in wanted]),
+                                                "安装后续步骤所需的软件包:" + _short([_plain(each) for each in wanted])),
+                      packages=wanted)
+
+    def _repository(self) -> None:
+        repository = self.artefacts.get("repository")
+        if repository and not any(step.id == "add-repository" for step in self.steps):
+            self._add("add-repository", (f"Add NVIDIA's repository {repository['url']}, its key checked by fingerprint",
+                                         f"添加 NVIDIA 软件源 {repository['url']},并按指纹核对密钥"), **repository)
+
+    def _repository_for_libraries(self) -> None:
+        if any((self.artefacts.get(key) or {}).get("packages") for key in ("toolkit", "cudnn", "nccl", "fabric")) or self.artefacts.get("compat"):
+            self._repository()
+            if self.linux and self.artefacts.get("repository"):
+                self._add("keep-driver-out", ("Keep the repository from replacing the driver", "防止该软件源替换现有驱动"))
+
+    def _driver(self, driver: dict[str, Any]) -> None:
+        version, origin = driver.get("version") or "", driver.get("origin") or "vendor"
+        self._add("blacklist-nouveau", ("Keep nouveau from taking the GPU, and rebuild the initramfs", "禁用 nouveau 并重建 initramfs"),
+                  initramfs=self.system.get("initramfs") or "update-initramfs")
+        if origin == "vendor":
+            self._repository()
+        packages = _versioned(driver.get("packages"))
+        if packages:
+            self._add("pin-driver", (f"Pin the driver to {version}", f"将驱动固定在 {version}"), version=version,
+                      branch=driver.get("branch") or version.split(".")[0], origin=origin, pin=driver.get("pin"))
+            flavour = driver.get("flavour")
+            english = f"Install driver {version} with the {flavour} kernel modules ({_names(packages)})"
+            self._add("install-driver", (english, f"安装驱动 {version}({'开源' if flavour == 'open' else '专有'}内核模块:{_names(packages)})"),
+                      packages=packages, version=version, flavour=flavour or "")
+            self._add("hold-driver", ("Hold the driver's packages, so that no upgrade replaces them under a loaded module",
+                                      "锁定驱动软件包,避免升级替换正在使用的模块"), packages=packages, version=version)
+        else:
+            self._add("install-driver-runfile", (f"Install driver {version} from NVIDIA's run file", f"用 NVIDIA run 文件安装驱动 {version}"),
+                      version=version, flavour=driver.get("flavour") or "", arch=self.choices.get("arch") or "x86_64")
+        fabric = self.artefacts.get("fabric")
+        if fabric:
+            packages = _versioned(fabric.get("packages"))
+            self._add("install-fabric-manager", (f"Install and start Fabric Manager of exactly {version}", f"安装并启动版本恰为 {version} 的 Fabric Manager"),
+                      packages=packages, version=version)
+
+    def _toolkit(self) -> None:
+        toolkit = self.artefacts.get("toolkit")
+        if not toolkit:
+            return
+        version, home = toolkit.get("version") or "", toolkit.get("home") or ""
+        if toolkit.get("origin") == "runfile" or not toolkit.get("packages"):
+            if toolkit.get("origin") == "conda":
+                return  # comes with the environment
+            self._add("install-toolkit-runfile", (f"Install CUDA toolkit {version} from NVIDIA's run file, without its driver",
+                                                  f"用 NVIDIA run 文件安装 CUDA 工具包 {version}(不含驱动)"),
+                      version=version, home=home, arch=self.choices.get("arch") or "x86_64", bundled=toolkit.get("bundled") or "")
+            return
+        self._repository()
+        packages = _versioned(toolkit.get("packages"))
+        self._add("install-toolkit", (f"Install CUDA toolkit {version} ({_names(packages)}), without a driver",
+                                      f"安装 CUDA 工具包 {version}({_names(packages)}),不含驱动"), packages=packages, version=version, home=home)
+
+    def _library(self, key: str, name: str) -> None:
+        library = self.artefacts.get(key)
+        if library and library.get("packages"):
+            self._repository()
+            packages = _versioned(library["packages"])
+            self._add(f"install-{key}", (f"Install {name} {library.get('version')} ({_names(packages)})",
+                                         f"安装 {name} {library.get('version')}({_names(packages)})"), packages=packages)
+
+    def _compat(self) -> None:
+        compat = self.artefacts.get("compat")
+        if compat:
+            self._repository()
+            self._add("install-compat", (f"Install the forward-compatibility package {compat['package']}", f"安装前向兼容包 {compat['package']}"),
+                      packages=[{"name": compat["package"], "version": ""}], cuda=compat.get("cuda") or "")
+
+    def _environment_variables(self) -> None:
+        toolkit = self.artefacts.get("toolkit") or {}
+        compat = self.artefacts.get("compat") or {}
+        self._add("write-environment", ("Write environment variables to /etc/profile.d", "把环境变量写入 /etc/profile.d"),
+                  home=toolkit.get("home") or "", compat=compat.get("cuda") or "")
+
+    def _python(self) -> None:
+        python = self.artefacts.get("python") or {}
+        version, environment = python.get("version") or self.choices.get("python") or "", self.artefacts.get("environment") or "/opt/torch"
+        installer = self.artefacts.get("installer") or "pip"
+        conda = self.artefacts.get("conda") or {}
+        self._add("create-python-environment", (f"Create a Python {version} environment at {environment} ({installer})",
+                                                f"在 {environment} 创建 Python {version} 环境({installer})"),
+                  root=False, version=version, environment=environment, installer=installer, source=python.get("source") or "system",
+                  channels=list(conda.get("channels") or []))
+        requirements = list(self.artefacts.get("requirements") or [])
+        specs = list(conda.get("specs") or [])
+        wanted = specs if installer in ("conda", "pixi") and specs else requirements
+        self._add("install-wheels", ("Install " + _short(wanted), "安装 " + _short(wanted)), root=False, environment=environment,
+                  installer=installer, requirements=requirements, specs=specs, channels=list(conda.get("channels") or []),
+                  index_url=self.artefacts.get("index_url") or "", extra_index_urls=list(self.artefacts.get("extra_index_urls") or []),
+                  torch=self.choices.get("torch") or "")
+
+
+def _plain(package: str) -> str:
+    """A package for people: the running kernel's headers by what they are."""
+    return package.replace("-$(uname -r)", "")
+
+
+def _short(names: list[str]) -> str:
+    return ", ".join(names[:6]) + (f" … ({len(names)})" if len(names) > 6 else "")
