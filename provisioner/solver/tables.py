@@ -17,7 +17,7 @@ from typing import Any
 
 from provisioner.versions import Range, is_dotted, key, sort_key
 
-FORMAT = "1"  # goes up when the shapes below change
+FORMAT = "2"  # goes up when the shapes below change
 Masks = dict[Any, int]
 
 
@@ -353,7 +353,7 @@ class _TorchMasks:
 
 
 #: fields of a companion's release
-P_VERSION, P_LABEL, P_REQUIRES, P_SOURCE, P_CONFIDENCE, P_FILE, P_TORCH = range(7)
+P_VERSION, P_LABEL, P_REQUIRES, P_SOURCE, P_CONFIDENCE, P_FILE, P_TORCH, P_PAIR = range(8)
 
 
 def _package(name: str, rows: list[Any], archs: list[Any], made: dict[str, Any], torch_masks: _TorchMasks,
@@ -378,7 +378,7 @@ def _package(name: str, rows: list[Any], archs: list[Any], made: dict[str, Any],
                                      and (not wheel_pythons or python in wheel_pythons)))
         columns["source_python"].append(sum(1 << index for index, python in enumerate(pythons)
                                             if _python_fits(python, requires_python)))
-        told.append((row.version, row.label, tuple(row.requires), row.source, row.confidence, file, row.torch))
+        told.append((row.version, row.label, tuple(row.requires), row.source, row.confidence, file, row.torch, row.pair))
     found: dict[str, Any] = {each: _boxes(masks) for each, masks in columns.items()}
     found["rows"] = tuple(told)
     found["limits"] = tuple(
