@@ -11,14 +11,17 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-#: Systems as wheel tags and environment markers see them: platform of the catalogue -> marker values.
+#: Systems as environment markers see them: platform of the catalogue -> marker values.
 MARKERS: dict[str, dict[str, str]] = {
-    "linux_x86_64": {"platform_system": "Linux", "sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix"},
-    "linux_aarch64": {"platform_system": "Linux", "sys_platform": "linux", "platform_machine": "aarch64", "os_name": "posix"},
-    "win_amd64": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "AMD64", "os_name": "nt"},
-    "win_arm64": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "ARM64", "os_name": "nt"},
-    "macos_x86_64": {"platform_system": "Darwin", "sys_platform": "darwin", "platform_machine": "x86_64", "os_name": "posix"},
-    "macos_arm64": {"platform_system": "Darwin", "sys_platform": "darwin", "platform_machine": "arm64", "os_name": "posix"},
+    name: {"platform_system": system, "sys_platform": short, "platform_machine": machine, "os_name": os_name}
+    for name, system, short, machine, os_name in (
+        ("linux_x86_64", "Linux", "linux", "x86_64", "posix"),
+        ("linux_aarch64", "Linux", "linux", "aarch64", "posix"),
+        ("win_amd64", "Windows", "win32", "AMD64", "nt"),
+        ("win_arm64", "Windows", "win32", "ARM64", "nt"),
+        ("macos_x86_64", "Darwin", "darwin", "x86_64", "posix"),
+        ("macos_arm64", "Darwin", "darwin", "arm64", "posix"),
+    )
 }
 
 #: glibc that the named manylinux profiles stand for (PEP 513, 571, 599).
@@ -65,7 +68,9 @@ class Requirement(NamedTuple):
 
 
 def listing(text: str, content_type: str = "", base: str = "") -> list[IndexFile]:
-    """The files of a listing; `base` is the page's own address, for relative links. Raises ValueError when it is neither form."""
+    """The files of a listing; `base` is the page's own address, for relative links.
+
+    Raises ValueError when the text has neither form."""
     if "json" in content_type or text.lstrip()[:1] == "{":
         return _listing_json(text, base)
     if "<" not in text:
@@ -85,8 +90,9 @@ def _listing_json(text: str, base: str) -> list[IndexFile]:
         name, url = entry.get("filename"), entry.get("url")
         if not isinstance(name, str) or not isinstance(url, str):
             raise ValueError("a file without a name or an address")
-        found.append(IndexFile(name, urljoin(base, url), int(entry.get("size") or 0), str(entry.get("upload-time") or "")[:10],
-                               str(entry.get("requires-python") or ""), bool(entry.get("yanked"))))
+        size, uploaded = int(entry.get("size") or 0), str(entry.get("upload-time") or "")[:10]
+        needs, yanked = str(entry.get("requires-python") or ""), bool(entry.get("yanked"))
+        found.append(IndexFile(name, urljoin(base, url), size, uploaded, needs, yanked))
     return found
 
 
@@ -105,7 +111,8 @@ def _listing_html(text: str, base: str) -> list[IndexFile]:
             url = urljoin(base, target.split("#", 1)[0])
             name = unquote(urlsplit(url).path.rsplit("/", 1)[-1])
             if name.endswith((".whl", ".tar.gz", ".zip")):
-                found.append(IndexFile(name, url, 0, "", given.get("data-requires-python") or "", "data-yanked" in given))
+                needs = given.get("data-requires-python") or ""
+                found.append(IndexFile(name, url, 0, "", needs, "data-yanked" in given))
 
     Anchors().feed(text)
     return found
@@ -166,8 +173,8 @@ def platforms(wheels: Iterable[Wheel]) -> dict[str, str]:
 def pythons(wheels: Iterable[Wheel], requires_python: str = "", only: str = "") -> tuple[str, ...]:
     """CPython minors with a wheel of their own ("3.9", "3.10"), free-threaded ones left out; `only` one platform.
 
-    () when every wheel is pure Python or has the stable ABI. Where only some have, the stable ABI counts up to the end that
-    Requires-Python names."""
+    () when every wheel is pure Python or has the stable ABI. Where only some have, the stable ABI counts up to the end
+    that Requires-Python names."""
     minors: set[int] = set()
     stable: int | None = None
     for one in wheels:
@@ -221,8 +228,8 @@ def applies(requirement: Requirement, target: str, python: str) -> bool:
 def library_pins(wanted: Iterable[Requirement], target: str, on: Iterable[str]) -> dict[str, str]:
     """Requirements on nvidia-*, cuda-* and triton that apply on the platform with any of the Pythons `on`."""
     some = tuple(on)
-    return {one.label: one.specifier for one in wanted
-            if re.match(r"nvidia-|cuda-|triton$|pytorch-triton$", one.name) and any(applies(one, target, python) for python in some)}
+    libraries = [one for one in wanted if re.match(r"nvidia-|cuda-|triton$|pytorch-triton$", one.name)]
+    return {one.label: one.specifier for one in libraries if any(applies(one, target, python) for python in some)}
 
 
 class _Ranged(io.RawIOBase):
@@ -274,7 +281,7 @@ def metadata_of_wheel(read: Callable[[int, int], bytes], size: int) -> str:
     from zipfile import BadZipFile, ZipFile
 
     try:
-        with ZipFile(_Ranged(read, size)) as archive:  # type: ignore[arg-type]
+        with ZipFile(_Ranged(read, size)) as archive:
             names = [name for name in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name)]
             if len(names) != 1:
                 raise ValueError("not exactly one METADATA")
