@@ -6,11 +6,13 @@ fits. Every one is put into the spec and solved again before it is offered, so n
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from provisioner.errors import ProblemList
 from provisioner.solver import tables as t
 from provisioner.solver.words import say
+from provisioner.versions import Range
 
 if TYPE_CHECKING:
     from provisioner.solver.answer import Answer
@@ -280,13 +282,14 @@ class _Finder:
         asked = str(q.spec.driver.version or "")
         named = exact_driver(asked)
         drivers = q.drivers
-        matching = [version for version in drivers.versions if (version == named if named else _in_driver(version, driver_range(asked)))]
-        edge = max(matching, key=t.version_key) if matching else named or "".join(
-            each for each in asked if each.isdigit() or each == ".").strip(".") or "0"
-        ranked = sorted((index for index, version in enumerate(drivers.versions) if version not in matching
-                         and not 1 << index & drivers.extra), key=lambda index: t.version_key(drivers.versions[index]))
-        above = [index for index in ranked if t.version_key(drivers.versions[index]) > t.version_key(edge)]
-        below = [index for index in reversed(ranked) if t.version_key(drivers.versions[index]) <= t.version_key(edge)]
+        matching = drivers.one(named) if named else drivers.mask(Range(driver_range(asked))) if asked else 0
+        ranked: tuple[int, ...] = drivers.table["ranked"]
+        inside = [index for index in ranked if matching >> index & 1]
+        digits = "".join(each for each in asked.split(",")[0] if each.isdigit() or each == ".").strip(".")
+        edge = t.version_key(drivers.versions[inside[-1]] if inside else named or digits or "0")
+        cut = bisect_right(drivers.table["ascending"], edge)
+        above = [index for index in ranked[cut:] if not matching >> index & 1]
+        below = [index for index in reversed(ranked[:cut]) if not matching >> index & 1]
         field = "driver.version" if q.spec.place("driver.version") or not q.spec.place("driver") else "driver"
         free = off | {"driver.version"}
         found: list[tuple[str, Change, Constraint]] = []
@@ -418,17 +421,10 @@ def _short(version: str) -> str:
 
 def _within(torch: str, asked: str, question: Question) -> bool:
     from provisioner.solver.problem import series
-    from provisioner.versions import Range
 
     if asked == "latest":
         return bool(torch == question.tables["torch"][0])
     return torch in Range(series(asked.partition("+")[0]))
-
-
-def _in_driver(version: str, asked: str) -> bool:
-    from provisioner.versions import Range
-
-    return bool(asked) and version in Range(asked)
 
 
 # -- putting changes into a spec -----------------------------------------------------------------------------------------

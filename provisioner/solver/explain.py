@@ -160,7 +160,7 @@ class _Because:
             else:
                 parts.append(self._say("kernels-unknown", wheel=wheel_name(wheel)))
         better = q.tables["wheel_torch"][wheel[t.TORCH]] & self._mask("cuda", q.wheel) & ((1 << self.world[q.wheel]) - 1)
-        better &= q.tables["wheel_platform"].get(wheel[t.PLATFORM], 0)
+        better &= q.tables["wheel_platform"].get(wheel[t.PLATFORM], 0) & q.tables["wheel_channel"].get(wheel[t.CHANNEL], 0)
         if better and wheel[t.CUDA]:
             names = [q.tables["wheels"][place][t.BUILD] for place in range(self.world[q.wheel]) if better >> place & 1]
             text, more = self._barrier(q.wheel, better, names)

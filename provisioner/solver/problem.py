@@ -24,6 +24,7 @@ Every constraint names the line of the spec that asks for it (a requirement) and
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any, NamedTuple
 
 from provisioner.errors import Problem, ProblemList, nearest
@@ -583,7 +584,30 @@ class Drivers:
 
     def mask(self, wanted: Range) -> int:
         """Releases in a range."""
-        return sum(1 << index for index, version in enumerate(self.versions) if version in wanted)
+        quick = self._bounds(wanted.text)
+        if quick is None:
+            return sum(1 << index for index, version in enumerate(self.versions) if version in wanted)
+        return quick | (self.extra if self.extra and self.versions[-1] in wanted else 0)
+
+    def _bounds(self, text: str) -> int | None:
+        """The same for bounds and whole series, without looking at every release; None for other ranges."""
+        ascending, suffixes = self.table["ascending"], self.table["at_least"]
+        mask: int = suffixes[0] if suffixes else 0
+        for clause in text.split(","):
+            clause = clause.strip()
+            operator = clause.rstrip("0123456789.*")
+            number = clause[len(operator):]
+            whole = number.endswith(".*")
+            number = number[:-2] if whole else number
+            if operator not in (">=", "<", "==") or whole != (operator == "==") or not number or not is_dotted(number) \
+                    or number.endswith(".0"):
+                return None
+            low = t.version_key(number)
+            least: int = suffixes[bisect_left(ascending, low)]
+            if operator == "==":
+                least &= ~suffixes[bisect_left(ascending, (*low[:-1], low[-1] + 1))]
+            mask &= ~least if operator == "<" else least
+        return mask
 
     def one(self, version: str) -> int:
         """The release of just this spelling; without it the one that is the same number."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from provisioner.versions import Range, is_dotted, key, sort_key
 
-FORMAT = "2"  # goes up when the shapes below change
+FORMAT = "3"  # goes up when the shapes below change
 Masks = dict[Any, int]
 
 
@@ -192,6 +192,7 @@ def _drivers(catalog: Any, platform: str, order: str, made: dict[str, Any]) -> d
     for position in range(count - 1, -1, -1):
         mask |= 1 << ascending[position]
         suffixes[position] = mask
+    told["ranked"] = tuple(ascending)
     told["ascending"] = tuple(version_key(versions[index]) for index in ascending)
     told["at_least"] = tuple(suffixes)
     cudas = sorted({row[CUDA] for row in made["wheels"] if row[CUDA]}, key=version_key)
