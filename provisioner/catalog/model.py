@@ -378,7 +378,7 @@ class PackageName(NamedTuple):
     family: str
     os: str  # "" = every system of the family
     origin: str  # vendor | distro | runfile
-    thing: str  # driver-open | driver-proprietary | driver-pin | fabric-manager | imex | toolkit | cudnn | nccl | headers | prerequisites | python | compat ...
+    thing: str  # driver-open | driver-proprietary | driver-pin | fabric-manager | imex | toolkit | cudnn | nccl | headers | python ...
     first: str  # interval of the driver branch, CUDA, or cuDNN major that names depend on; "" = open
     last: str
     pattern: str
