@@ -40,11 +40,15 @@ FLAGS: dict[str, str] = {
     "offered-some": "pip was offered other versions", "nvcc-differs": "nvcc and torch differ in CUDA major",
     "extension-frame": "the traceback runs through an extension", "extension-raised": "its deepest frame is in an extension",
     "gpu-covered": "the build holds code for the GPU", "gpu-below": "the GPU is older than the build's code",
-    "gpu-above": "the GPU is newer than the build's code", "gpu-between": "the GPU lies between",
+    "gpu-above": "the GPU is newer than the build's code", "gpu-below-sure": "the same, by a program's report", "gpu-above-sure": "the same, by a program's report",
+    "gpu-covered-sure": "the same, by a program's report", "driver-below-sure": "the same, by a program's report",
     "gpu-minor-newer": "the build holds code of the GPU's major, of a lower minor", "driver-below-floor": "the driver is older than the CUDA major's floor",
     "driver-past-gpu": "the driver's branch no longer serves the GPU", "needs-open-gpu": "the GPU needs open kernel modules",
     "python-no-wheel": "that torch has no wheel for that Python", "platform-no-wheel": "that torch has no wheel for that platform",
-    "index-bad": "the index or the build does not exist", "driver-serves-build": "the driver is new enough for the build", "healthy": "everything that was told fits and works",
+    "index-bad": "the index or the build does not exist", "numpy-too-new": "NumPy 2 with a torch built for NumPy 1",
+    "python-has-wheel": "that torch has a wheel for that Python", "platform-has-wheel": "that torch has a wheel for that platform",
+    "wheel-glibc": "the system's glibc is older than the wheel wants", "data-dominates": "most of a step's time goes into data",
+    "driver-serves-build": "the driver is new enough for the build", "healthy": "everything that was told fits and works",
     "fits": "everything that was told fits", "xid-79": "Xid 79", "xid-119": "Xid 119", "xid-120": "Xid 120",
 }
 
@@ -73,6 +77,8 @@ def flags(doc: Doc, facts: Facts) -> Flags:
     _archs(facts, held, say)
     _drivers(facts, held, say)
     _wheels(facts, held, say)
+    _uv_hint(facts, held, say)
+    _times(doc, say)
     _pairs(facts, say)
     _health(facts, held, say)
     return held
@@ -108,8 +114,7 @@ def _builds(facts: Facts, say: Any) -> None:
         say("cpu-build" if build[0] == "cpu" else "cuda-build", build[1])
         if build[0].startswith("cu"):
             say(f"cuda-{build[0][2:4]}", build[1])
-    available = facts.first("is_available")
-    if available is not None:
+    for available in facts.all("is_available"):
         say("cuda-unavailable" if available.value.lower() == "false" else "cuda-available", available)
     torch = torch_version(facts)
     if torch is not None:
@@ -145,7 +150,7 @@ def _machine(facts: Facts, say: Any) -> None:
         say("gpus-several", *facts.all("smi_index")[:2])
     if facts.first("driver"):
         say("driver-known", facts.first("driver"))
-    module, library = facts.first("module_version") or facts.first("driver"), facts.first("nvml")
+    module, library = facts.first("module_version") or facts.first("driver"), facts.first("nvml") or facts.first("library")
     if module and library and module.value != library.value:
         say("module-differs", module, library)
     kinds = facts.first("driver_cuda")
@@ -213,6 +218,9 @@ def _packages(facts: Facts, say: Any) -> None:
     numpy = facts.first("numpy")
     if numpy and numpy.value.startswith("2."):
         say("numpy-2", numpy)
+        first = look.rule("numpy2-first-torch-windows" if facts.first("platform") else "numpy2-first-torch")
+        if torch and first and numpy.strength >= 2 and torch.strength >= 2 and _key(torch.value) < _key(first):
+            say("numpy-too-new", numpy, torch)
     mkl = facts.first("mkl")
     if mkl and _key(mkl.value) >= (2024, 1):
         say("mkl-new", mkl)
@@ -263,14 +271,17 @@ def _archs(facts: Facts, held: Flags, say: Any) -> None:
     cards = capabilities(facts)
     for sm, fact in cards:
         if wanted:
-            cubins = [int(number) for number in re.findall(r"sm_(\d+)", wanted.value)]
-            ptx = [int(number) for number in re.findall(r"compute_(\d+)", wanted.value)]
+            barred = {int(each.value.split()[0]) for each in facts.all("arch_except") if int(each.value.split()[1]) == sm}
+            cubins = [number for number in map(int, re.findall(r"sm_(\d+)", wanted.value)) if number not in barred]
+            refused = "supports cuda capabilities" in wanted.line.text.lower()  # torch looked at its PTX already
+            ptx = [] if refused else [int(number) for number in re.findall(r"compute_(\d+)", wanted.value)]
             if cubins or ptx:
                 _place(sm, cubins, ptx, say, fact, wanted)
         if limits:
             low, high = (int(each.replace(".", "")) for each in limits.value.split()[:2])
             if sm < low:
                 say("gpu-below", fact, limits)
+                say("gpu-below-sure", fact, limits)
             elif sm > high and sm // 10 == high // 10:
                 say("gpu-minor-newer", fact, limits)
             elif sm > high:
@@ -287,21 +298,25 @@ def _archs(facts: Facts, held: Flags, say: Any) -> None:
     for sm, fact in cards:
         verdicts = {look.verdict(sm, row) for row in lists}
         if len(verdicts) == 1:
-            say({"covered": "gpu-covered", "below": "gpu-below", "above": "gpu-above"}[verdicts.pop()], fact, told)
+            name = {"covered": "gpu-covered", "below": "gpu-below", "above": "gpu-above"}[verdicts.pop()]
+            say(name, fact, told)
+            if fact.strength >= 2 and told.strength >= 2:
+                say(f"{name}-sure", fact, told)
 
 
 def _place(sm: int, cubins: list[int], ptx: list[int], say: Any, *facts: Fact) -> None:
     """Where a GPU stands against an architecture list."""
-    if any(each // 10 == sm // 10 and each <= sm for each in cubins) or any(each <= sm for each in ptx):
+    if any(each // 10 == sm // 10 and each <= sm for each in cubins):
         say("gpu-covered", *facts)
-        if sm not in cubins and max(cubins or [0]) < sm:
+        if max(cubins) < sm:
             say("gpu-minor-newer", *facts)
-    elif sm < min(cubins or ptx):
-        say("gpu-below", *facts)
-    elif sm > max(cubins or ptx):
-        say("gpu-above", *facts)
+    elif any(each <= sm for each in ptx):
+        say("gpu-covered", *facts)
     else:
-        say("gpu-below", *facts)
+        name = "gpu-above" if sm > max(cubins or ptx) else "gpu-below"
+        say(name, *facts)
+        if all(fact.strength >= 2 for fact in facts):
+            say(f"{name}-sure", *facts)
 
 
 def _drivers(facts: Facts, held: Flags, say: Any) -> None:
@@ -318,6 +333,8 @@ def _drivers(facts: Facts, held: Flags, say: Any) -> None:
                 need = need[:1]
             if have < need:
                 say("driver-below-floor", driver, build[1])
+                if driver.strength >= 2 and build[1].strength >= 2:
+                    say("driver-below-sure", driver, build[1])
             else:
                 say("driver-serves-build", driver, build[1])
         served = facts.first("driver_cuda")
@@ -360,12 +377,45 @@ def _wheels(facts: Facts, held: Flags, say: Any) -> None:
         return
     pythons = {each for row in here for each in row.pythons}
     minor = ".".join(python.value.split(".")[:2]) if python else ""
-    if python and minor not in pythons and (pythons or _key(minor)):
-        if pythons:
-            say("python-no-wheel", want, python)
+    if python and pythons and minor not in pythons:
+        say("python-no-wheel", want, python)
         return
+    if python and minor in pythons:
+        say("python-has-wheel", want, python)
+    have = facts.first("glibc")
+    needs = [row.glibc for row in here if row.glibc]
+    if have and needs and _key(have.value) < min(map(_key, needs)):
+        say("wheel-glibc", want, have)
     if label and label != "cpu" and not any(row.build == label for row in here):
         say("index-bad", want, index)
+
+
+def _uv_hint(facts: Facts, held: Flags, say: Any) -> None:
+    """uv's hint: which platforms it saw wheels for, against the one that it runs on."""
+    told, have = facts.first("uv_platforms"), facts.first("glibc")
+    if told is None:
+        return
+    machine = "aarch64" if "aarch64" in held and "x86_64`)" not in told.line.text else "x86_64"
+    levels = [tuple(map(int, pair)) for pair in re.findall(rf"manylinux_(\d+)_(\d+)_{machine}", told.value)]
+    if have and levels and _key(have.value) < min(levels):
+        say("wheel-glibc", told, have)
+    want = facts.first("want_torch")
+    if want and not levels and any(row.platform == f"linux_{machine}" for row in look.wheels(want.value)) and "manylinux" in told.line.text:
+        say("platform-has-wheel", told, want)
+
+
+def _times(doc: Doc, say: Any) -> None:
+    """Time for data against the time of a step, as training scripts print them: `Time: 2.914s ... Data: 2.688`."""
+    for here in (doc.find("data") or [])[:300]:
+        text = doc.lines[here].text
+        data = re.search(r"\bdata(?:[ _](?:loading )?time)?:? ?(\d+\.\d+)", text, re.IGNORECASE)
+        if data is None:
+            continue
+        other = re.search(r"(?<!data[ _])(?<!data)\b(?:batch[ _])?time:? ?(\d+\.\d+)|(?:forward|backward|compute|step|model|gpu)[\w+ /]{0,24}:? (\d+\.\d+)", text,
+                          re.IGNORECASE)
+        if other and float(data[1]) > 0.05 and float(data[1]) > 0.5 * float(other[1] or other[2]):
+            say("data-dominates", doc.lines[here])
+            return
 
 
 def _pairs(facts: Facts, say: Any) -> None:

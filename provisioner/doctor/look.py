@@ -76,6 +76,13 @@ def gpu(text: str) -> Product | None:
     return None
 
 
+def rule(identifier: str) -> str:
+    """A single number of the catalogue's table of rules."""
+    held = catalog()
+    row = held.row("rules", identifier) if held else None
+    return row.value if row else ""
+
+
 def releases() -> list[str]:
     """Stable torch releases, newest first."""
     held = catalog()

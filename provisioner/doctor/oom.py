@@ -26,6 +26,8 @@ _PARTS = {
     "unallocated": rf"{_SIZE} is reserved by pytorch but unallocated",
     "mine": rf"this process has {_SIZE} memory in use",
 }
+_FORMAT = re.compile(r"cuda out of memory|outofmemoryerror: \S|error:? ?(?:\S+ )?out of memory|tried to allocate", re.IGNORECASE)
+_SUMMARY = {"allocated": r"allocated memory \| (\d+) ([KMG]i?B)", "reserved": r"gpu reserved memory \| (\d+) ([KMG]i?B)"}
 _PROCESS = re.compile(rf"process (\d+) has {_SIZE} memory in use", re.IGNORECASE)
 
 
@@ -50,7 +52,8 @@ def _gib(number: str, unit: str) -> float:
 def read(doc: Doc) -> Memory | None:
     """The last message with the most numbers, judged; None when there is none."""
     best: tuple[int, Memory] | None = None
-    for here in doc.find("out of memory")[-20:] or doc.find("tried to allocate")[-20:]:
+    places = [here for here in doc.find("out of memory") if _FORMAT.search(doc.lines[here].text)] or doc.find("tried to allocate")
+    for here in places[-20:]:
         text = " ".join(each.text for each in doc.lines[here:here + 6])[:1500]
         start = text.lower().find("out of memory")
         again = text.lower().find("out of memory", start + 200)
@@ -59,7 +62,25 @@ def read(doc: Doc) -> Memory | None:
         known = sum(each is not None for each in memory[:6])
         if best is None or known >= best[0]:
             best = (known, memory)
-    return best[1] if best else None
+    if best is None:
+        return None
+    return _with_summary(doc, best[1]) if best[1].allocated is None else best[1]
+
+
+def _with_summary(doc: Doc, memory: Memory) -> Memory:
+    """The message without numbers of its own, helped by torch.cuda.memory_summary()'s table beside it."""
+    sizes = {}
+    for name, pattern in _SUMMARY.items():
+        for here in doc.find(name)[:20]:
+            found = re.search(pattern, doc.lines[here].text, re.IGNORECASE)
+            if found:
+                sizes[name] = _gib(found[1], found[2])
+                break
+    if len(sizes) < 2:
+        return memory
+    gap = max(0.0, sizes["reserved"] - sizes["allocated"])
+    broken = gap > 0.25 * sizes["reserved"] and (memory.tried is None or gap > memory.tried)
+    return memory._replace(allocated=sizes["allocated"], unallocated=gap, verdict="fragmentation" if broken else "genuine", sure=True)
 
 
 def judge(text: str, line: Line) -> Memory:

@@ -21,10 +21,10 @@ _SYSTEMS = (  # words, system id with {0}
     (r"\bamazon linux ?(2023)\b", "amzn2023"), (r"\bamzn2023\b", "amzn2023"), (r"\bamazon linux ?2\b", "amzn2"),
     (r"\b(?:sles|suse linux enterprise(?: server)?) ?(\d\d)\b", "sles{0}"), (r"\bopensuse(?: leap)? ?(\d\d)\b", "opensuse{0}"),
     (r"\bazure ?linux ?3\b|\bazl3\b", "azl3"), (r"\barch ?linux\b|\bmanjaro\b|\bendeavouros\b", "arch"), (r"\blinux mint 2[12]\b", "ubuntu2204"),
-    (r"\bnixos\b", "linux"), (r"\bpop!?_os ?(\d\d)\.(\d\d)", "ubuntu{0}{1}"), (r"\bmacos\b|\bdarwin\b|macosx_", "macos"),
+    (r"\bnixos\b", "linux"), (r"\bpop!?_os ?(\d\d)\.(\d\d)", "ubuntu{0}{1}"), (r"\bmacos\b|\bdarwin\b|macosx_|\bsw_vers\b", "macos"),
 )
 _WORDS = ("ubuntu", "debian", "red hat", "rhel", "centos", "rocky", "alma", "oracle", ".el", "fedora", ".fc", "amazon", "amzn", "sles", "suse",
-          "azl", "azure", "arch", "manjaro", "nixos", "pop", "macos", "darwin", "focal", "jammy", "noble", "bookworm", "bullseye", "trixie", "mint", "endeavour")
+          "azl", "azure", "arch", "manjaro", "nixos", "pop", "macos", "darwin", "sw_vers", "focal", "jammy", "noble", "bookworm", "bullseye", "trixie", "mint", "endeavour")
 _WINDOWS = re.compile(r"[A-Za-z]:\\|\\(?:site-packages|torch|lib|scripts|envs)\\|\.dll\b|winerror|win_amd64|\bwindows (?:1[01]|server)\b|msc v\.\d+"
                       r"|powershell|python\.exe|pip\.exe|%cuda_path%|cmd\.exe", re.IGNORECASE)
 _FAMILY = re.compile(r"\b(?:apt(?:-get)?|dpkg) |\bupdate-initramfs", re.IGNORECASE)

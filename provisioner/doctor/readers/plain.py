@@ -21,7 +21,7 @@ _T = r"(?:py)?torch"
 _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("torch", "torch", rf"^pytorch version: {_V}", 3),
     ("torch", "torch", rf"(?:^|\] )(?:\[pip3?\] |\[conda\] |  )?torch(?:==|\s+(?=\d)){_V}", 2),
-    ("torch", "torch", rf"(?<![\w/.-])(?:py)?torch(?: ?(?:version|versions|build|wheel))?(?: is|:|=|\(| -)? ?v?{_V}", 1),
+    ("torch", "torch", rf"(?<![\w/.-])(?:py)?torch(?: ?(?:version|versions|build|wheel))?(?: is|:|=|\(| -|-)? ?v?{_V}", 1),
     ("torch", "torch", rf"torch\.__version__\)?[ :>=,)-]{{0,8}}['\"]?{_V}", 2),
     ("torch", "torch", rf"(?:Name: torch Version: ){_V}", 2),
     ("torch", "you have", rf"you have {_V}", 2),
@@ -47,13 +47,19 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("os", "release", r"^((?:rocky|red hat|centos|alma|oracle|fedora)[\w ]{0,30} release \d[\w. ()-]{0,30})", 2),
     ("os", "description", r"^description:\s?(\S.{2,60})$", 2),
     ("python", "python version", r"^python version: (\d\.\d+(?:\.\d+)?)", 3),
-    ("python", "python", r"(?<![\w./-])(?:python|python version|cpython)[ :=]{1,3}v?(\d\.\d{1,2}(?:\.\d+)?)(?![\d.]*[+])", 2),
+    ("python", "python", r"(?<![\w./-])(?:python|python version|cpython)[ :=-]{1,3}v?(\d\.\d{1,2}(?:\.\d+)?)(?![\d.]*[+])", 2),
     ("python", "python", r"(?<![\w])python(\d\.\d{1,2})(?![\d.])", 1),
     ("python", "python", r"using (?:cpython|python) (\d\.\d{1,2})", 2),
     ("python", "cp3", r"(?:-|abi tag |tag |using |you're using cpython \d\.\d+ \(`)(cp3\d{1,2})\b", 1),
     ("python", "python_version", r"python(?:_version)? ?(?:==|=) ?(\d\.\d{1,2})", 1),
     ("pyplatform", "python platform", r"^python platform: (\S+)", 3),
     ("glibc", "glibc", r"(?:libc version: |ldd \([^)]{0,40}glibc[^)]{0,30}\) |glibc[ :-]{0,2})(\d\.\d\d?)\b", 2),
+    ("glibc", "ldd", r"ldd \([^)]{0,40}\) (\d\.\d\d?)\b", 3),
+    ("glibc", "manylinux_2_", r"you.re on linux \(.manylinux_(2_\d\d?)_", 3),
+    ("library", "libnvidia-", r"libnvidia-(?:compute|gl|ml|decode)\S* (?:\S{1,20} )?(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 2),
+    ("library", "libnvidia-ml.so", r"libnvidia-ml\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 2),
+    ("module_version", "/sys/module/nvidia/version", r"/sys/module/nvidia/version\D{0,12}(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
+    ("uv_platforms", "following platform", r"following platforms?: (.{5,300})", 3),
     ("glibc", "glibc", r"with-glibc(\d\.\d\d?)", 2),
     ("glibc_wanted", "glibc_", r"glibc_(\d\.\d\d?)' not found", 3),
     ("gcc", "gcc", r"(?:gcc version: (?:\(.{0,60}\) )?|^gcc \(.{0,60}\) |gcc[ -])(\d{1,2}(?:\.\d+){0,2})", 1),
@@ -66,6 +72,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("arch", "x86_64", r"\b(x86_64)\b", 1),
     ("driver", "driver version", r"driver version[:= ]{1,3}(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
     ("driver", "nvidia-smi", r"nvidia-smi (\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 2),
+    ("module_version", "nvrm version", r"nvrm version: .{0,60}kernel module(?: for \w+)?\s{1,4}(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
     ("driver", "kernel module", r"kernel module(?: for \w+)?\s{1,4}(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
     ("driver", "driver", r"(?<!version of the )(?<!gcc )\bdrivers?(?: branch| version| release)?[ :=(]{1,3}(?:is |nvidia |r|v)?(\d{3}(?:\.\d{1,3}(?:\.\d{1,2})?)?)(?![\d.]*[a-z%])", 1),
     ("driver", "/nvidia/", r"/nvidia/(\d{3}\.\d{1,3}(?:\.\d{1,2})?)/", 1),
@@ -81,6 +88,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("ldpath", "ld_library_path", r"ld_library_path ?[=:] ?(\S{1,300})", 2),
     ("cuda_home", "cuda_home", r"cuda_home ?[=:] ?(\S{1,120})", 2),
     ("sm", "sm_", r"cuda capability sm_(\d{2,3})[a-z]? is not compatible", 3),
+    ("sm", "(cc)", r"which is of compute capability \(cc\) (\d+\.\d)", 3),
     ("sm", "capability", r"(?:compute|cuda) capability(?: is| of|:|=|,)? ?\(?(\d{1,2}\.\d)\b(?! - )", 2),
     ("sm", "capability", r"capability[:=]? \((\d{1,2}, ?\d)\)", 2),
     ("sm", "get_device_capability", r"get_device_capability\([^)]{0,10}\)\)?[ :>=-]{0,6}\((\d{1,2}, ?\d)\)", 3),
@@ -99,7 +107,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("nproc", "nproc", r"nproc[_-]per[_-]node[= ](\d+|gpu|auto)", 2),
     ("nproc", "num_processes", r"num_processes[= ](\d+)", 2),
     ("nproc", "tensor", r"tensor[_-]parallel[_-]size[= ](\d+)", 2),
-    ("device_count", "device_count", r"device_count\(\)\)?[ :>=-]{1,6}(\d+)", 2),
+    ("device_count", "device_count", r"device_count\(\)\)?[ :>=-]{1,6}(\d+)\b", 2),
     ("l4t", "r3", r"(?:l4t|tegra|\br3\d \(release\), revision)\D{0,12}(r?3\d(?:\.\d+)*)", 2),
     ("jetpack", "jetpack", r"jetpack[ :=-]{0,3}(\d(?:\.\d+)*)", 2),
     ("windows", "windows", r"\b(windows (?:10|11|server ?\d*))", 2),
@@ -133,6 +141,7 @@ def _python(value: str) -> str:
 
 _CONVERT: dict[str, Callable[[str], str]] = {
     "sm": _sm, "arch_list": _list, "python": _python,
+    "glibc": lambda value: value.replace("_", "."),
     "arch_range": lambda value: " ".join(re.findall(r"\d+\.\d", value)),
     "arch": lambda value: {"amd64": "x86_64", "arm64": "aarch64"}.get(value.lower(), value.lower()),
     "built_cuda": lambda value: value.rstrip("."),
@@ -156,12 +165,27 @@ def read(doc: Doc, facts: Facts) -> None:
                     value = '""'
                 facts.add(name, convert(value) if convert else value, line, strength)
     _prompts(doc, facts)
+    _code_list(doc, facts)
+
+
+_SERVES = re.compile(r"^- (\d+)\.(\d) which supports hardware CC >=\d+\.\d,<\d+\.\d(?: except \{([\d., ]+)\})?")
+
+
+def _code_list(doc: Doc, facts: Facts) -> None:
+    """The list of newer releases: `- 8.0 which supports hardware CC >=8.0,<9.0 except {8.7}`."""
+    found = [(doc.lines[here], _SERVES.match(doc.lines[here].text)) for here in doc.find("which supports hardware cc")[:40]]
+    listed = [(line, match) for line, match in found if match is not None]
+    if listed:
+        facts.add("arch_list", " ".join(f"sm_{match[1]}{match[2]}" for _, match in listed), listed[0][0], 3)
+        for _, match in listed:
+            for each in re.findall(r"(\d+)\.(\d)", match[3] or ""):
+                facts.add("arch_except", f"{match[1]}{match[2]} {''.join(each)}", listed[0][0], 3)
 
 
 _ASKED = (
-    ("torch", "torch.__version__", rf"^['\"]?{_V}['\"]?$"),
+    ("torch", "torch.__version__", rf"^[(]?['\"]?{_V}['\"]?(?:$|[ ,])"),
     ("built_cuda", "torch.version.cuda", r"^['\"]?(\d+\.\d|None)?['\"]?$"),
-    ("is_available", "is_available()", r"^(True|False)$"),
+    ("is_available", "is_available()", r"^(?:[\w.+'\"(]{1,30}[, ]{1,2}){0,3}(True|False)[)]?$"),
     ("device_count", "device_count()", r"^(\d+)$"),
     ("torch_file", "torch.__file__", r"^['\"]?(\S+__init__\.pyc?)['\"]?$"),
     ("sm", "get_device_capability", r"^\((\d{1,2}, ?\d)\)$"),

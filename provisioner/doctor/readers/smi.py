@@ -36,7 +36,7 @@ _LISTED = (
     ("product name", r"product name ?: (\S.{2,50})$"),
     ("name", r"^(?:device )?name ?[:=] ?((?:nvidia|geforce|tesla|quadro|titan)[^,;|]{2,50})$"),
     ("with cuda capability", r"^(?:userwarning: )?(\S.{2,50}?) with cuda capability"),
-    ("cuda capability", r"found gpu\d+ (\S.{2,50}?) which is of cuda capability"),
+    ("capability", r"found gpu\d+ (\S.{1,50}?) which is of (?:cuda|compute) capability"),
     ("gpu:", r"\bgpus?: ?(?:\d ?x ?)?((?:nvidia|geforce|tesla|quadro|titan|rtx|gtx|[ahltvpkbg]\d)[^(;,/|]{1,40}?)(?: \(|;|,|$|\|| /)"),
     ("get_device_name", r"get_device_name\([^)]{0,12}\)\)?[ :>=-]{0,6}['\"]?((?:nvidia|geforce|tesla|quadro|titan)[^'\"]{2,40})"),
 )

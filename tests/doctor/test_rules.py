@@ -1,0 +1,112 @@
+"""The rules are whole, and each names its own texts and leaves its look-alikes alone."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from provisioner.doctor import engine, infer, rule
+
+HERE = Path(__file__).parent
+CODES = sorted(path.stem for path in Path(rule.FOLDER).glob("*.yaml"))
+
+
+@lru_cache(maxsize=None)
+def files() -> tuple[dict[str, Any], dict[str, Any]]:
+    return rule.read_files()
+
+
+def cases(kind: str) -> list[Any]:
+    made = []
+    for path in sorted((HERE / "rules").glob("*.yaml")):
+        for number, text in enumerate(yaml.safe_load(path.read_text(encoding="utf-8"))[kind]):
+            made.append(pytest.param(path.stem, text, id=f"{path.stem}-{number}"))
+    return made
+
+
+@pytest.mark.parametrize(("code", "text"), cases("must_match"))
+def test_names_its_own_texts_first(code: str, text: str) -> None:
+    found = [each.code for each in engine.diagnose([("stdin", text)], "doctor").findings]
+    assert found[:1] == [code], found
+
+
+@pytest.mark.parametrize(("code", "text"), cases("must_not_match"))
+def test_leaves_look_alikes_alone(code: str, text: str) -> None:
+    found = [each.code for each in engine.diagnose([("stdin", text)], "doctor").findings]
+    assert code not in found
+
+
+def test_every_rule_has_cases_of_both_kinds() -> None:
+    assert sorted(path.stem for path in (HERE / "rules").glob("*.yaml")) == CODES
+    for path in (HERE / "rules").glob("*.yaml"):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert content["must_match"] and content["must_not_match"], path.name
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_page_is_whole(code: str) -> None:
+    content = files()[0][code]
+    assert content["severity"] in ("error", "warning", "info")
+    assert content["maturity"] in ("stable", "new", "retired")
+    assert content["looks_like"] and content["confirm"] and content["fix"] and content["sources"]
+    assert {"title", "cause", "undo", "wrong", "asks"} <= set(content)
+    built = next(each for each in rule.load().rules if each.code == code)
+    for texts in (built.title, built.cause, *(step.texts for step in (*built.fix, *built.confirm, *built.undo)), *built.wrong, *built.asks):
+        assert re.search(r"[\u4e00-\u9fff]", texts["zh"]), texts
+        assert not re.search(r"[\u4e00-\u9fff]", texts["en"]), texts
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_conditions_name_only_what_exists_and_every_sign_is_used(code: str) -> None:
+    rules, shared = files()
+    content = rules[code]
+    local = set(content.get("signs") or {})
+    named: set[str] = set()
+    for look in content["looks_like"]:
+        named |= rule.names(rule.parse(look[1]))
+    for part in ("fix", "confirm", "undo"):
+        for step in content.get(part) or []:
+            if "when" in step:
+                named |= rule.names(rule.parse(step["when"]))
+    assert named - local - set(shared) - set(infer.FLAGS) == set()
+    assert local - named == set()
+    assert set(content.get("beats") or []) <= set(rules)
+
+
+def test_every_shared_sign_and_flag_is_used_or_known() -> None:
+    rules, shared = files()
+    named: set[str] = set()
+    for content in rules.values():
+        for look in content["looks_like"]:
+            named |= rule.names(rule.parse(look[1]))
+        for part in ("fix", "confirm", "undo"):
+            for step in content.get(part) or []:
+                if "when" in step:
+                    named |= rule.names(rule.parse(step["when"]))
+    assert set(shared) - named == set()
+
+
+def test_patterns_cannot_run_away() -> None:
+    """No unbounded repeat inside a repeat, and no bare `.+`."""
+    for sign in rule.load().signs.values():
+        assert not re.search(r"\)[*+]\)?[*+]|\.\+(?!\?)", sign.pattern), sign
+
+
+def test_a_pattern_without_literal_text_is_refused() -> None:
+    with pytest.raises(rule.RuleError):
+        rule.build({}, {"any": r"\d+"})
+
+
+def test_literals_are_in_every_match() -> None:
+    assert rule.literals("no kernel image|cudaErrorNo\\w+") == ("no kernel image", "cudaerrorno")
+    assert rule.literals("(?:abc)?defgh") == ("defgh",)
+
+
+def test_values_unknown_to_a_text_are_left_out() -> None:
+    assert engine.fill("wheel[[ of {torch}]] on {gpu}", {"torch": "", "gpu": ""}) == "wheel on <gpu>"
+    assert engine.fill("wheel[[ of {torch}]]", {"torch": "2.7.1"}) == "wheel of 2.7.1"
