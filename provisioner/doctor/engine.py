@@ -170,7 +170,7 @@ def judge(doc: Doc, facts: Facts, mode: str, lang: str) -> Report:
             found[each.code] = (best[0] + min(3.0, more - 1.0), best[1], best[2], each)
     for code, (score, _severity, _lines, each) in sorted(found.items(), key=lambda item: -item[1][0]):
         for other in each.beats:
-            if other in found and score >= 50 and score <= found[other][0] < score + 16 and code not in found[other][3].beats:
+            if other in found and score >= 50 and score <= found[other][0] < score + 6 and code not in found[other][3].beats:
                 found[other] = (score - 1, *found[other][1:])
     wrong = [code for code, (_, severity, _, _) in found.items() if severity != "info"]
     if wrong:

@@ -313,7 +313,7 @@ def _place(sm: int, cubins: list[int], ptx: list[int], say: Any, *facts: Fact) -
     elif any(each <= sm for each in ptx):
         say("gpu-covered", *facts)
     else:
-        name = "gpu-above" if sm > max(cubins or ptx) else "gpu-below"
+        name = "gpu-above" if sm > max(cubins or ptx) or (sm > min(cubins or ptx) and look.living(sm)) else "gpu-below"
         say(name, *facts)
         if all(fact.strength >= 2 for fact in facts):
             say(f"{name}-sure", *facts)

@@ -128,7 +128,15 @@ def verdict(sm: int, row: model.TorchArch) -> str:
     runs = set(known.runs) if known else {sm}
     if runs & set(row.sm) or any(each <= sm for each in row.ptx):
         return "covered"
-    return "above" if sm > max(row.sm or row.ptx or (0,)) else "below"
+    listed = row.sm or row.ptx or (0,)
+    return "above" if sm > max(listed) or (sm > min(listed) and living(sm)) else "below"
+
+
+def living(sm: int) -> bool:
+    """Whether the newest toolkits still compile for a capability."""
+    held = catalog()
+    known = held.row("capabilities", sm) if held else None
+    return known is not None and not known.last_toolkit
 
 
 def floor(major: str, cuda: str, windows: bool) -> str:
