@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from provisioner.errors import ProblemList
 from provisioner.solver import tables as t
 from provisioner.solver.words import say
-from provisioner.versions import Range
+from provisioner.versions import Range, sort_key
 
 if TYPE_CHECKING:
     from provisioner.solver.answer import Answer
@@ -44,10 +44,11 @@ class Way(NamedTuple):
 
     changes: tuple[Change, ...]
     answer: Answer
+    far: float  # how far the new values lie from the old ones, less than one step of COST
 
-    def cost(self) -> int:
+    def cost(self) -> float:
         """See `COST`."""
-        return sum(COST.get(change.field, COST.get(change.field.split(".")[0], 15)) for change in self.changes)
+        return sum(COST.get(change.field, COST.get(change.field.split(".")[0], 15)) for change in self.changes) + self.far
 
     def text(self, lang: str) -> str:
         """In words."""
@@ -83,7 +84,8 @@ class _Finder:
     def __init__(self, question: Question) -> None:
         self.question, self.tries = question, 0
         self.found: list[Way] = []
-        self.seen: set[tuple[Change, ...]] = set()
+        self.far: dict[tuple[str, str], float] = {}
+        self.seen: set[tuple[tuple[str, str], ...]] = set()
 
     def find(self) -> list[Way]:
         world, fields = self.question.world, list(self.question.requirements)
@@ -113,7 +115,7 @@ class _Finder:
         key = tuple((change.field, str(change.to)) for change in place)
         if not changes or key in self.seen or self.tries >= _TRIES:
             return None
-        self.seen.add(key)  # type: ignore[arg-type]
+        self.seen.add(key)
         self.tries += 1
         try:
             question = Question(apply(self.question.spec, [change.document() for change in changes]), self.question.catalog,
@@ -124,7 +126,7 @@ class _Finder:
         if world is None:
             return None
         answer = Answer(question, world)
-        self.found.append(Way(place, answer))
+        self.found.append(Way(place, answer, min(0.9, sum(self.far.get((change.field, str(change.to)), 0.0) for change in place))))
         return answer
 
     # -- software
@@ -151,9 +153,9 @@ class _Finder:
             nearest = self._near_drivers(repair, extra)
             if not nearest:
                 return
-            field, change, constraint = nearest[0]
-            changes[field] = [change]
-            extra.append(constraint)
+            field, driver, within = nearest[0]
+            changes[field] = [driver]
+            extra.append(within)
         for field in sorted(repair, key=_cost_of, reverse=True):
             if field in changes:
                 continue
@@ -235,30 +237,31 @@ class _Finder:
         off = frozenset(repair)
         asked = str(q.spec.torch)
         wanted = [torch for torch in q.torches if _within(torch, asked, q)]
-        order = sorted((torch for torch in q.torches if torch not in wanted), key=t.sort_key)
+        order = sorted((torch for torch in q.torches if torch not in wanted), key=sort_key)
         if wanted:
-            high = max(wanted, key=t.sort_key)
+            high = max(wanted, key=sort_key)
         else:
             from provisioner.solver.problem import near_versions
 
             near = near_versions(asked, tuple(q.torches), 1)
             high = near[0] if near else q.torches[0]
-        above = [torch for torch in order if t.sort_key(high) < t.sort_key(torch)]
-        below = [torch for torch in reversed(order) if not t.sort_key(high) < t.sort_key(torch)]
+        above = [torch for torch in order if sort_key(high) < sort_key(torch)]
+        below = [torch for torch in reversed(order) if not sort_key(high) < sort_key(torch)]
         exact = asked.lstrip("=").split("+")[0]
         pinned = "." in exact and exact.replace(".", "").isdigit() and len(exact.split(".")) > 2
         found: list[tuple[str, Change, Constraint]] = []
         for line, up in ((above, True), (below, False)):
-            for torch in line:
+            for steps, torch in enumerate(line):
                 constraint: Constraint = ((q.torch,), ((1 << q.torches.index(torch),),), frozenset())
                 if q.world.holds(off, [constraint]):
                     text = f"=={torch}" if pinned else f">={_short(torch)}" if up else f"<={torch}"
                     if up and not pinned:
-                        ok = sum(1 << index for index, each in enumerate(q.torches) if not t.sort_key(each) < t.sort_key(torch))
+                        ok = sum(1 << index for index, each in enumerate(q.torches) if not sort_key(each) < sort_key(torch))
                         constraint = ((q.torch,), ((ok,),), frozenset())
                     elif not pinned:
-                        ok = sum(1 << index for index, each in enumerate(q.torches) if not t.sort_key(torch) < t.sort_key(each))
+                        ok = sum(1 << index for index, each in enumerate(q.torches) if not sort_key(torch) < sort_key(each))
                         constraint = ((q.torch,), ((ok,),), frozenset())
+                    self.far["torch", text] = steps / 100
                     found.append(("torch", Change("torch", q.spec.torch, text), constraint))
                     break
         return found

@@ -68,7 +68,8 @@ class Answer:
         q = self.question
         here = q.machine
         driver = self.driver
-        if driver and not here.installs_driver and not self.named_driver():
+        there = self.origin == "preinstalled"
+        if driver and (there or not here.installs_driver) and not self.named_driver():
             driver = ""  # somebody else's driver, and any of several will do
         gpus: list[str] = []
         for card in q.cards or ():
@@ -78,8 +79,8 @@ class Answer:
         told: dict[str, Any] = {
             "os": here.os, "arch": here.arch, "gpus": gpus,
             "driver": driver or None, "driver_branch": self.branch if driver else None,
-            "driver_flavour": self.flavour or None if driver else None,
-            "driver_source": (self.origin or "preinstalled") if driver else None,
+            "driver_flavour": self._known_flavour() if driver else None,
+            "driver_source": (self.origin or "preinstalled") if driver else "preinstalled" if there and here.installs_driver else None,
             "cuda": self.wheel[t.CUDA] or None, "cuda_build": self.wheel[t.BUILD], "toolkit": self.toolkit or None,
             "cudnn": self.library("cudnn"), "nccl": self.library("nccl"), "python": self.python, "torch": self.torch,
             "index_url": self.wheel[t.INDEX_URL] or None if self.wheel[t.CHANNEL] == "pip" else None,
@@ -88,6 +89,16 @@ class Answer:
         if self.compat:
             told["compat"] = self.compat
         return told
+
+    def _known_flavour(self) -> str | None:
+        """The flavour of the kernel modules; None when the driver is there already and nobody said which it has."""
+        q = self.question
+        if self.origin != "preinstalled" or q.spec.driver.flavour != "auto" or not self.flavour:
+            return self.flavour or None
+        here = self.world[q.driver]
+        other = q.world.domains[q.flavour] & ~(1 << self.world[q.flavour])
+        both = q.world.holds(extra=[((q.driver,), ((1 << here,),), frozenset()), ((q.flavour,), ((other,),), frozenset())])
+        return None if both else self.flavour
 
     def package_choices(self) -> dict[str, str]:
         """Each package of the spec, in the spec's order, with its version; those nobody knows with the user's range."""

@@ -12,7 +12,7 @@ class Card(NamedTuple):
 
     field: str  # gpus[0]: the first entry that names it
     text: str  # as the user wrote it
-    count: int
+    number: int
     name: str  # product, or sm_89
     sm: int | None
     architecture: str
@@ -21,6 +21,7 @@ class Card(NamedTuple):
     first_in_branch: tuple[str, ...]
     nvswitch: bool
     forward_compat: bool
+    early_open: bool  # whether the open modules served it from their first driver on, as they did data-centre GPUs
     integrated: bool
     product: bool  # a product, not a bare capability
     source: str
@@ -66,7 +67,7 @@ def cards(spec: Any, catalog: Any) -> tuple[Card, ...] | None:
         for card in made:
             place_of = (card.name, card.sm, card.architecture)
             known = found.get(place_of)
-            found[place_of] = known._replace(count=known.count + 1) if known else card
+            found[place_of] = known._replace(number=known.number + 1) if known else card
     if problems:
         raise ProblemList(problems)
     return tuple(found.values())
@@ -102,7 +103,8 @@ def _of_rows(field: str, text: str, rows: list[Any], catalog: Any) -> Card:
     integrated = bool(_capability(catalog, first.sm) and _capability(catalog, first.sm).integrated)
     return Card(field, text, 1, first.name, first.sm, first.architecture,
                 first.open_modules if len(open_modules) == 1 else "supported", lowest, tuple(branches.values()) if lowest else (),
-                all(row.nvswitch for row in rows), all(row.forward_compat for row in rows), integrated, True, first.source,
+                all(row.nvswitch for row in rows), all(row.forward_compat for row in rows),
+                all(row.gpu_class == "datacenter" for row in rows), integrated, True, first.source,
                 first.confidence)
 
 
@@ -119,4 +121,4 @@ def _of_capability(field: str, text: str, sm: int, catalog: Any) -> Card:
                       todo=f"did you mean {', '.join(near)}?" if near else "")
     arch = next((each for each in catalog.architectures if each.name == row.architecture), None)
     return Card(field, text, 1, capability_name(sm), sm, row.architecture, arch.open_modules if arch else "supported", "", (),
-                False, False, row.integrated, False, row.source, row.confidence)
+                False, False, True, row.integrated, False, row.source, row.confidence)

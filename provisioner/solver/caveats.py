@@ -29,7 +29,11 @@ def _certainty(plan: Plan) -> _Found:
     wheel = answer.wheel
     found: _Found = []
     if answer.unsure:
-        if q.machine.platform.startswith("linux") and (not q.machine.glibc or not wheel[t.GLIBC]) and q.machine.kind != "jetson":
+        unlisted = [card for card in q.cards or () if card.first_driver and answer.driver and q.machine.drivers == "linux"
+                    and not q.drivers.listed(card)[0] >> plan.world[q.driver] & 1]
+        if unlisted:
+            what = say(plan.lang, "unlisted", driver=answer.driver, card=unlisted[0].name, first=unlisted[0].first_driver)
+        elif q.machine.platform.startswith("linux") and (not q.machine.glibc or not wheel[t.GLIBC]) and q.machine.kind != "jetson":
             what = f"glibc {wheel[t.GLIBC] or '?'} / {q.machine.os} {q.machine.glibc or '?'}"
         else:
             what = say(plan.lang, "kernels-unknown", wheel=wheel_name(wheel))
@@ -90,9 +94,9 @@ def fabric(plan: Plan) -> str:
     if q.spec.target.nvswitch is not None:
         return "yes" if q.spec.target.nvswitch else "no"
     boards = [card for card in q.cards if card.nvswitch]
-    if any(card.count > 4 for card in boards):
+    if any(card.number > 4 for card in boards):
         return "yes"
-    return "maybe" if any(card.count > 1 for card in boards) or any(card.count >= 8 and card.forward_compat for card in q.cards) else "no"
+    return "maybe" if any(card.number > 1 for card in boards) or any(card.number >= 8 and card.forward_compat for card in q.cards) else "no"
 
 
 def _fabric(plan: Plan) -> _Found:
@@ -100,14 +104,14 @@ def _fabric(plan: Plan) -> _Found:
     wanted = fabric(plan)
     found: _Found = []
     cards = [card for card in q.cards or () if card.nvswitch] or list(q.cards or ())
-    names = ", ".join(f"{card.count} x {card.name}" if card.count > 1 else card.name for card in cards)
+    names = ", ".join(f"{card.number} x {card.name}" if card.number > 1 else card.name for card in cards)
     if wanted == "yes":
         found.append(("fabric", "fabric", {"cards": names, "driver": answer.driver}))
         if any(card.architecture.startswith("Blackwell") and card.nvswitch for card in cards):
             found.append(("nvlsm", "", {"cards": names}))
     elif wanted == "maybe":
-        card = max(cards, key=lambda each: each.count)
-        found.append(("fabric", "fabric-maybe", {"count": card.count, "card": card.name}))
+        card = max(cards, key=lambda each: each.number)
+        found.append(("fabric", "fabric-maybe", {"count": card.number, "card": card.name}))
     racks = [card.name for card in q.cards or () if q.machine.arch == "aarch64" and card.architecture.startswith("Blackwell")
              and card.forward_compat and card.sm in (100, 103)]
     if racks and answer.driver and q.machine.kind == "host":

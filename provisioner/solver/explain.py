@@ -27,7 +27,7 @@ class _Because:
     def entries(self) -> list[dict[str, Any]]:
         """All entries, in the order in which they were decided."""
         choices = self.plan.choices
-        made = [self._torch(), self._build()]
+        made: list[dict[str, Any] | None] = [self._torch(), self._build()]
         if choices["driver"]:
             made += [self._driver(), self._flavour() if choices["driver_flavour"] else None, self._source()]
         made.append(self._python())

@@ -205,6 +205,10 @@ class Question:
             self._rule((self.wheel,), [(mask,)], self.target, "jetpack")
             return
         own = platforms.get(here.platform, 0)
+        windows = self.catalog.row("rules", "wsl-min-windows-build") if self.spec.target.windows and here.kind == "wsl" else None
+        if windows is not None and t.version_key(self.spec.target.windows) < t.version_key(windows.value):
+            self._rule((self.wheel,), [(tables["wheel_cuda"].get("", 0),)],
+                       self._ask("target.windows", self.spec.target.windows), "windows-build")
         self._rule((self.wheel,), [(own | platforms.get("linux_x86_64", 0),)])  # what another machine would have is that of a PC
         if here.platform != "linux_x86_64":
             self._rule((self.wheel,), [(own,)], self.target, "platform")
@@ -301,7 +305,8 @@ class Question:
             none = drivers.none
             self._rule((self.driver,), [(drivers.architecture(card.architecture) | none,)], group, f"generation:{index}")
             if card.first_driver and self.machine.drivers == "linux":
-                self._rule((self.driver,), [(drivers.listed(card) | none,)], group, f"listed:{index}")
+                listed, maybe = drivers.listed(card)
+                self._rule((self.sure, self.driver), [(3, listed | none), (2, maybe)], group, f"listed:{index}")
             if self.machine.drivers == "linux":
                 with_open, with_proprietary = drivers.modules(card)
                 self._rule((self.driver, self.flavour),
@@ -653,25 +658,37 @@ class Drivers:
             return False
         return self.platform == "windows" or not row.first_driver or self._key >= t.version_key(row.first_driver)
 
-    def listed(self, card: Card) -> int:
-        """Releases that list a product."""
+    def listed(self, card: Card) -> tuple[int, int]:
+        """Releases that list a product, and older ones of a branch that lists it later, which may serve it or not.
+
+        A product works on releases before the one whose README lists it more often than not (a README is no formal minimum), but
+        nobody says so; a branch that never lists it, before the first that does, is taken not to."""
         mask = t.at_least(self.table, card.first_driver)
-        for version in card.first_in_branch:
+        maybe = 0
+        for version in {card.first_driver, *card.first_in_branch}:
             branch = self.table["branch"].get(version.split(".", 1)[0], 0)
-            mask &= ~branch | t.at_least(self.table, version)
-        if self.extra and self._key >= t.version_key(card.first_driver):
-            own = [version for version in card.first_in_branch if version.split(".", 1)[0] == self.branches[-1]]
-            if not own or self._key >= t.version_key(own[0]):
+            early = branch & ~t.at_least(self.table, version)
+            mask &= ~early
+            maybe |= early
+        if self.extra:
+            own = [version for version in (card.first_driver, *card.first_in_branch) if version.split(".", 1)[0] == self.branches[-1]]
+            if own and self._key < t.version_key(own[0]):
+                maybe |= self.extra
+            elif self._key >= t.version_key(card.first_driver):
                 mask |= self.extra
-        return mask
+        return mask, maybe
 
     def modules(self, card: Card) -> tuple[int, int]:
         """Releases whose open, and whose proprietary modules serve a card."""
         _, with_open, with_proprietary = self.table["arch"].get(card.architecture, (0, self.none - 1, self.none - 1))
+        first = "" if card.early_open or card.open_modules == "required" else self.table["open_other"]
+        if first:
+            with_open &= t.at_least(self.table, first)
         if self.extra:
             row = next((each for each in self.catalog.architectures if each.name == card.architecture), None)
             if row is None or row.open_modules != "unsupported" and (
-                    not row.open_first_driver or self._key >= t.version_key(row.open_first_driver)):
+                    not row.open_first_driver or self._key >= t.version_key(row.open_first_driver)) and (
+                    not first or self._key >= t.version_key(first)):
                 with_open |= self.extra
             with_proprietary |= self.extra
         if card.open_modules == "unsupported":

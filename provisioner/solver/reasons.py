@@ -151,7 +151,7 @@ class Teller:
         channel = "conda-forge" if q.spec.installer in ("conda", "pixi") else "pip"
         mask: int = tables["wheel_channel"].get(channel, 0)
         if q.machine.kind == "jetson":
-            return mask & sum(found for name, found in tables["wheel_platform"].items() if name.startswith("jetson-"))
+            return mask & sum(int(found) for name, found in tables["wheel_platform"].items() if name.startswith("jetson-"))
         return mask & int(tables["wheel_platform"].get(q.machine.platform, 0))
 
     def _wheels(self, mask: int) -> list[tuple[Any, ...]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from provisioner.versions import Range, is_dotted, key, sort_key
 
-FORMAT = "3"  # goes up when the shapes below change
+FORMAT = "4"  # goes up when the shapes below change
 Masks = dict[Any, int]
 
 
@@ -217,6 +217,8 @@ def _drivers(catalog: Any, platform: str, order: str, made: dict[str, Any]) -> d
         told["arch"][arch.name] = (mask, mask & first_open if arch.open_modules != "unsupported" else 0,
                                    mask if arch.open_modules != "required" else 0)
     told["offers"] = _offers(catalog, told) if platform == "linux" else {}
+    rule = catalog.row("rules", "open-modules-first-driver-other")
+    told["open_other"] = rule.value if rule else ""
     told["ended"] = sum(told["branch"].get(row.branch, 0) for row in branches.values() if not _life(row, date))
     return told
 
@@ -344,7 +346,8 @@ class _TorchMasks:
     """Masks of the wheels whose torch is in a range, remembered."""
 
     def __init__(self, made: dict[str, Any]) -> None:
-        self.made, self.known = made, {"": made["wheel_all"]}
+        self.made = made
+        self.known: dict[str, int] = {"": made["wheel_all"]}
 
     def __call__(self, text: str) -> int:
         if text not in self.known:

@@ -25,6 +25,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "listed": ("the first driver that lists {card} is {first}", "最早列出 {card} 的驱动是 {first}"),
     "listed-branch": ("in branch {branch} the first driver that lists {card} is {first}",
                       "在 {branch} 分支中，最早列出 {card} 的驱动是 {first}"),
+    "unlisted": ("the README of driver {driver} does not list {card}; the first that does is {first}",
+                 "驱动 {driver} 的 README 没有列出 {card}；最早列出它的是 {first}"),
     "modules-unsupported": ("{card} ({architecture}) has no open kernel modules: it needs the proprietary ones",
                             "{card}（{architecture}）没有开放内核模块：它需要专有模块"),
     "modules-required": ("{card} ({architecture}) runs on the open kernel modules alone",
