@@ -158,9 +158,9 @@ def _machine(facts: Facts, say: Any) -> None:
         say("smi-cuda-err", kinds)
     for fact in facts.all("cvd"):
         value = fact.value.strip().lower()
-        if value in ('""', "''", "-1", "none", "nodevfiles", "void"):
+        if value in ('""', "''", "-1", "nodevfiles", "void"):
             say("cvd-empty", fact)
-        elif value:
+        elif value and value != "none":  # Python prints None for a variable that is not set
             say("cvd-set", fact)
     for fact in facts.all("ldpath"):
         if re.search(r"cuda|cudnn|nccl", fact.value, re.IGNORECASE):

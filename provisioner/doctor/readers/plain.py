@@ -40,6 +40,8 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("built_cuda", "pytorch (", r"compile(?:d)? pytorch \((\d+\.\d)\)", 2),
     ("built_cuda", "with cuda", r"torch[^\n]{0,30}with cuda (\d+\.\d)\b", 1),
     ("is_available", "is cuda available", r"is cuda available: (\w+)", 3),
+    ("is_available", "available", r"(?<!xnnpack )(?<!xpu )cuda(?: is)? ?available ?[:=?]{1,2} ?(true|false|yes|no)\b", 2),
+    ("is_available", "cuda", r"cuda (is not available|is unavailable|不可用)|cuda ?[:=] ?(false)\b", 1),
     ("is_available", "is_available()", r"is_available\(\)\)?[ :>=-]{1,6}(true|false)\b", 2),
     ("cuda_runtime", "cuda runtime version", r"cuda runtime version: (\d+\.\d+)", 3),
     ("os", "os:", r"^os: (\S.{2,60})$", 3),
@@ -68,6 +70,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("kernel", "uname", r"uname -(?:r|a)\S?[ :>-]{1,5}(?:linux \S+ )?(\d+\.\d+[\w.+-]*)", 2),
     ("arch", "architecture", r"architecture:\s?(x86_64|aarch64|amd64|arm64)", 3),
     ("arch", "aarch64", r"\b(aarch64)\b", 2),
+    ("arch", "arm64", r"\b(?:linux[/_-]|gnu/linux .{0,20}|server |instance )(arm64)\b", 2),
     ("arch", "arm64", r"(?<!macosx_11_0_)\b(arm64)\b", 1),
     ("arch", "x86_64", r"\b(x86_64)\b", 1),
     ("driver", "driver version", r"driver version[:= ]{1,3}(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
@@ -141,6 +144,7 @@ def _python(value: str) -> str:
 
 _CONVERT: dict[str, Callable[[str], str]] = {
     "sm": _sm, "arch_list": _list, "python": _python,
+    "is_available": lambda value: "True" if value.lower() in ("true", "yes") else "False",
     "glibc": lambda value: value.replace("_", "."),
     "arch_range": lambda value: " ".join(re.findall(r"\d+\.\d", value)),
     "arch": lambda value: {"amd64": "x86_64", "arm64": "aarch64"}.get(value.lower(), value.lower()),

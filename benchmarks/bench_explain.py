@@ -1,0 +1,93 @@
+"""How long explaining a log takes against reading it line by line in Python, in the same run.
+
+    python benchmarks/bench_explain.py [--mb 1] [--limit 10]
+
+Prints one line a kind of log; ends with status 1 when a ratio is above --limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from provisioner.doctor import engine
+
+END = ("Traceback (most recent call last):\n"
+       "RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
+
+
+def training(rng: random.Random) -> str:
+    """Progress lines of a training run: the same words, other numbers."""
+    step = rng.randrange(10**6)
+    return f"2026-03-01 12:00:{step % 60:02d},{step % 1000:03d} INFO trainer step {step} loss {rng.random():.5f} lr 1e-4 {rng.random() * 900:.1f} samples/s\n"
+
+
+def files(rng: random.Random) -> str:
+    """Lines that hardly repeat: paths and hashes."""
+    name = "".join(rng.choice("abcdefghijklmnopqrstuvwxyz_") for _ in range(rng.randrange(6, 24)))
+    return f"copying /data/set/{name}/{rng.getrandbits(128):032x}.tar ({rng.randrange(10**7)} bytes) ok\n"
+
+
+def nccl(rng: random.Random) -> str:
+    """NCCL's own log: every line names things that the rules look for."""
+    return (f"node{rng.randrange(8)}:{rng.randrange(10**5)}:{rng.randrange(10**5)} [{rng.randrange(8)}] NCCL INFO Channel "
+            f"{rng.randrange(32):02d}/0 : {rng.randrange(8)}[{rng.randrange(8)}] -> {rng.randrange(8)}[{rng.randrange(8)}] via P2P/CUMEM/read\n")
+
+
+def make(kind: Callable[[random.Random], str], size: int) -> bytes:
+    """A log of about `size` bytes, with an error at its end."""
+    rng = random.Random(7)
+    lines, total = [], 0
+    while total < size:
+        lines.append(kind(rng))
+        total += len(lines[-1])
+    return ("".join(lines) + END).encode()
+
+
+def best(work: Callable[[], object], times: int) -> float:
+    """The shortest of several runs, in seconds."""
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mb", type=float, default=1.0)
+    parser.add_argument("--limit", type=float, default=10.0)
+    parser.add_argument("--times", type=int, default=5)
+    options = parser.parse_args()
+    engine.diagnose([("warm", b"RuntimeError: No CUDA GPUs are available")])
+    worst = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in (training, nccl, files):
+            path = Path(folder) / "log.txt"
+            path.write_bytes(make(kind, int(options.mb * 1e6)))
+
+            def read(path: Path = path) -> None:
+                with open(path, encoding="utf-8") as stream:
+                    for _ in stream:
+                        pass
+
+            def explain(path: Path = path) -> engine.Report:
+                with open(path, "rb") as stream:
+                    return engine.diagnose([("log", stream)])
+
+            codes = [each.code for each in explain().findings]
+            base, ours = best(read, options.times), best(explain, options.times)
+            worst = max(worst, ours / base)
+            print(f"{kind.__name__:10} {options.mb:g} MB: reading {base * 1e3:.2f} ms, explaining {ours * 1e3:.2f} ms, "
+                  f"ratio {ours / base:.1f}, found {codes[:1]}")
+    return int(worst > options.limit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
