@@ -4,7 +4,7 @@ A file may hold several tables, as YAML documents one after the other.
 """
 
 # pathlib costs more to import than the catalogue takes to load
-# ruff: noqa: PTH100, PTH103, PTH105, PTH108, PTH116, PTH118, PTH120
+# ruff: noqa: PTH100, PTH118, PTH120
 
 from __future__ import annotations
 
