@@ -14,7 +14,7 @@ from typing import NamedTuple
 SMALL = 96 * 1024  # a text up to this many bytes is looked at whole
 CHUNK = 1 << 20
 LONGEST = 4000  # characters of a line that are looked at
-HEAD, TAIL, NEAR = 60, 300, 2
+HEAD, TAIL, NEAR = 20, 60, 2
 MOST = 2500  # lines kept of one long log, beside head and tail
 
 
@@ -48,7 +48,6 @@ _WIDE: dict[int, str | None] = {0xff01 + offset: chr(0x21 + offset) for offset i
 _WIDE.update({0x3002: ".", 0x3001: ",", 0x3010: "[", 0x3011: "]", 0x3000: " ", 0xa0: " ", 0x2009: " ", 0xfeff: None,
               0x2018: "'", 0x2019: "'", 0x201c: '"', 0x201d: '"', 0x300c: '"', 0x300d: '"', 0x2013: "-", 0x2014: "-",
               0x2010: "-", 0x2011: "-", 0x2212: "-", 0x200b: None, 0x200c: None, 0x200d: None, 0x2060: None})
-_LOWER = bytes(range(256)).lower()
 _FOLDED = b"0123456789abcdefABCDEF .,:;-_+=/\\|()[]{}<>'\"#%*&@!?~^$`\t\r"
 
 
@@ -179,9 +178,9 @@ class Anchors:
 def _long(source: str, chunks: Iterator[bytes], anchors: Anchors) -> list[Line]:
     from bisect import bisect_right
 
-    seen: set[int] = set()
+    seen: set[bytes] = set()
     kept: dict[int, bytes] = {}
-    tail: list[tuple[int, bytes]] = []
+    tail: list[tuple[int, bytes, bytes]] = []
     base, rest = 0, b""
     for chunk in chunks:
         if rest:
@@ -197,31 +196,37 @@ def _long(source: str, chunks: Iterator[bytes], anchors: Anchors) -> list[Line]:
         if len(rest) > 4 * CHUNK:
             rest = rest[:LONGEST]
         lines = chunk.split(b"\n")
-        if base < HEAD:
-            kept.update(enumerate(lines[:HEAD - base], base))
         shapes = chunk.translate(None, _FOLDED).split(b"\n")
-        fresh = dict(zip(reversed(shapes), range(len(shapes) - 1, -1, -1), strict=True))
+        fresh = set(shapes)
         if seen:
-            fresh = {shape: at for shape, at in fresh.items() if hash(shape) not in seen}
-        if len(seen) < 500_000:
-            seen.update(map(hash, fresh))
-        numbers = sorted(fresh.values())
+            fresh.difference_update(seen)
+        if len(seen) < 300_000:
+            seen |= fresh
+        if len(fresh) < 12:
+            numbers = sorted(map(shapes.index, fresh))
+        else:
+            first = dict(zip(reversed(shapes), range(len(shapes) - 1, -1, -1), strict=True))
+            numbers = sorted([first[shape] for shape in fresh])
+        if base < HEAD:
+            kept.update((base + at, lines[at]) for at in numbers if base + at < HEAD)
         picked = [lines[at] for at in numbers]
-        blob = b"\n".join(picked).translate(_LOWER)
         starts, at = [], 0
         for each in picked:
             starts.append(at)
             at += len(each) + 1
-        for hit in anchors.hits(blob):
+        for hit in anchors.hits(b"\n".join(picked).lower()):
             here = numbers[bisect_right(starts, hit) - 1]
             if len(kept) < MOST:
                 for near in range(max(0, here - NEAR), min(len(lines), here + NEAR + 1)):
                     kept[base + near] = lines[near]
-        tail = (tail + list(enumerate(lines, base)))[-TAIL:] if len(lines) < TAIL else list(
-            zip(range(base + len(lines) - TAIL, base + len(lines)), lines[-TAIL:], strict=True))
+        tail = [*tail, *zip(range(base + max(0, len(lines) - TAIL), base + len(lines)), lines[-TAIL:], shapes[-TAIL:], strict=True)][-TAIL:]
         base += len(lines)
     if rest:
-        tail.append((base, rest))
-    kept.update(tail)
+        tail.append((base, rest, b""))
+    last: dict[bytes, int] = {}
+    for number, raw, shape in tail:  # of lines alike, the first two and those near the end
+        last[shape] = last.get(shape, 0) + 1
+        if last[shape] < 3 or number > tail[-1][0] - 8:
+            kept[number] = raw
     made = (line(source, number + 1, decode(kept[number][:4 * LONGEST])) for number in sorted(kept))
     return [each for each in made if each is not None]

@@ -11,7 +11,7 @@ from provisioner.doctor import infer, readers, rule
 from provisioner.doctor.clean import Anchors, Line, read
 from provisioner.doctor.facts import Doc, Facts
 
-_PLAIN = ("error", "nvidia", "cuda", "warn", "fail", "cannot", "torch", "not found")
+_PLAIN = ("error", "nvidia", "cuda", "nvrm")
 LEAST = 25  # a score below this is no finding
 MOST = 6  # findings given
 
@@ -95,6 +95,9 @@ class Evidence:
 
     def _look(self, sign: rule.Sign) -> list[Line]:
         doc, found = self.doc, []
+        bare = doc.bare
+        if not any(literal in bare for literal in sign.bare):
+            return found
         for literal in sign.literals:
             for here in doc.find(literal)[:300]:
                 if _regex(sign.pattern).search(doc.lines[here].text):
@@ -103,7 +106,7 @@ class Evidence:
             return found
         for view, starts in doc.joined():
             for literal in sign.literals:
-                at = view.find(literal)
+                at = view.find(literal) if literal in view else -1
                 tries = 0
                 while at >= 0 and tries < 40:
                     tries += 1

@@ -61,6 +61,7 @@ class Doc:
         self.lines = lines
         self.lower = [each.text.lower() for each in lines]
         self.blob, self._starts = self._join("\n")
+        self.bare = self.blob.replace("\n", "").replace(" ", "")
         self._joined: list[tuple[str, list[int]]] = []
         self._hits: dict[str, list[int]] = {}
 
@@ -76,7 +77,7 @@ class Doc:
         if literal in self._hits:
             return self._hits[literal]
         found: list[int] = []
-        at = self.blob.find(literal)
+        at = self.blob.find(literal) if literal in self.blob else -1
         while at >= 0:
             here = bisect_right(self._starts, at) - 1
             if not found or found[-1] != here:

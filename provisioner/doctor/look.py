@@ -172,27 +172,41 @@ class Choice(NamedTuple):
     pythons: tuple[str, ...]
 
 
+def _ranked(held: loading.Catalog) -> dict[str, list[tuple[str, str, str, tuple[str, ...], tuple[int, ...], str, str]]]:
+    """For each platform the CUDA builds, best first: torch, build, index, Pythons, capabilities served, driver floors."""
+    lists = {(row.torch, row.build, row.platform): row for row in held.torch_archs if row.channel == "pip"}
+    served = {row.sm: set(row.runs) for row in held.capabilities}
+    rows = [row for row in held.torch_builds if row.channel == "pip" and row.build.startswith("cu")]
+    rows.sort(key=lambda row: (versions.key(row.torch), row.default, int(row.build[2:])), reverse=True)
+    made: dict[str, list[tuple[str, str, str, tuple[str, ...], tuple[int, ...], str, str]]] = {}
+    for row in rows:
+        codes = lists.get((row.torch, row.build, row.platform))
+        if codes is None:
+            continue
+        cards = tuple(sm for sm, runs in served.items() if runs & set(codes.sm) or any(each <= sm for each in codes.ptx))
+        major = held.row("cuda_majors", row.build[2:-1]) or held.row("cuda_majors", row.cuda)
+        floors = (major.min_driver_linux, major.min_driver_windows) if major else ("", "")
+        made.setdefault(row.platform, []).append((row.torch, row.build, row.index_url, row.pythons, cards, *floors))
+    return made
+
+
 def choose(cards: list[int], platform: str, driver: str, python: str) -> Choice | None:
     """The newest CUDA build with code for all GPUs, which the driver runs, with a wheel for the Python; unknown ones bind nothing."""
     held = catalog()
     if held is None:
         return None
-    covered = {(row.torch, row.build) for row in held.torch_archs if row.channel == "pip" and row.platform == platform
-               and all(verdict(sm, row) == "covered" for sm in cards)}
     minor = ".".join(python.split(".")[:2])
-    best: tuple[tuple[int, ...], bool, int, Choice] | None = None
-    for row in held.torch_builds:
-        if row.channel != "pip" or row.platform != platform or not row.build.startswith("cu") or (row.torch, row.build) not in covered:
+    have = versions.key(driver) if driver else ()
+    for torch, build, index, pythons, served, linux, windows in held.extra("doctor-wheels", _ranked, "1").get(platform, ()):
+        if minor and pythons and minor not in pythons:
             continue
-        if minor and row.pythons and minor not in row.pythons:
+        if any(sm not in served for sm in cards):
             continue
-        lowest = floor(row.build[2:-1], row.cuda, platform.startswith("win"))
-        if driver and lowest and versions.key(driver) < versions.key(lowest) and driver.split(".")[0] != lowest.split(".")[0]:
+        lowest = windows if platform.startswith("win") else linux
+        if have and lowest and have < versions.key(lowest)[:len(have)]:
             continue
-        rank = (versions.key(row.torch), row.default, int(row.build[2:]))
-        if best is None or rank > best[:3]:
-            best = (*rank, Choice(row.torch, row.build, row.index_url, row.pythons))
-    return best[3] if best else None
+        return Choice(torch, build, index, tuple(pythons))
+    return None
 
 
 def fill(made: dict[str, str], cards: list[int], names: list[str], platform: str, driver: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "rules")
 SHARED = os.path.join(HERE, "signs.yaml")
-SHAPE = 3  # of the compiled form
+SHAPE = 4  # of the compiled form
 LANGUAGES = ("en", "zh")
 Expression = tuple[Any, ...]
 
@@ -25,6 +25,7 @@ class Sign(NamedTuple):
     name: str
     pattern: str
     literals: tuple[str, ...]
+    bare: tuple[str, ...]  # the same without spaces
 
 
 class Step(NamedTuple):
@@ -197,7 +198,7 @@ def _sign(name: str, pattern: Any) -> Sign:
     found = literals(bounded)
     if not found or any(len(text) < 2 and text.isascii() for text in found):
         raise RuleError(f"{name}: every match of {pattern!r} has to hold some literal text")
-    return Sign(name, bounded, found)
+    return Sign(name, bounded, found, tuple(text.replace(" ", "") for text in found))
 
 
 def build(rules: dict[str, Any], shared: dict[str, Any], readers: tuple[str, ...] = ()) -> RuleBook:
