@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from provisioner.spec.types import Spec
 
 LIMIT = 1 << 20
+PATIENCE = 20.0  # seconds that a pipe may stay silent
 
 
 def load(path: str, *, text: bytes | None = None, lang: str = "en") -> Spec:
@@ -57,10 +58,27 @@ def _bytes(path: str, lang: str) -> bytes:
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         raise refuse("not-regular")
     try:
+        if stat.S_ISFIFO(mode):
+            content = _from_pipe(path)
+            if content is None:
+                raise refuse("pipe")
+            return content
         with open(path, "rb") as stream:
             return stream.read(LIMIT + 1)
     except OSError as fault:
         raise refuse("unreadable", because=fault.strerror or str(fault)) from None
+
+
+def _from_pipe(path: str) -> bytes | None:
+    """What comes through a pipe, None when nobody writes: `provision plan <(generate)` is fine, a forgotten one must not hang us."""
+    import select
+
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as stream:
+        if not select.select([handle], [], [], PATIENCE)[0]:
+            return None
+        os.set_blocking(handle, True)
+        return stream.read(LIMIT + 1)
 
 
 def _near_files(path: str, lang: str) -> str:
@@ -82,21 +100,36 @@ def _decode(content: bytes, path: str, lang: str) -> str:
     try:
         text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as fault:
-        raise ProblemList([Problem("spec-encoding", say(lang, "encoding", byte=fault.start + 1), todo=say(lang, "encoding-todo"),
-                                   file=path, line=content[:fault.start].count(b"\n") + 1)]) from None
+        raise ProblemList([Problem(
+            "spec-encoding", say(lang, "encoding", byte=fault.start + 1), todo=say(lang, "encoding-todo"), file=path,
+            line=content[:fault.start].count(b"\n") + 1)]) from None
     if not text.isprintable():
         for number, line in enumerate(text.split("\n"), 1):
             for column, each in enumerate(line, 1):
-                if each not in "\t\r" and (ord(each) < 32 or 0x7F <= ord(each) < 0xA0 or ord(each) in (0xFFFE, 0xFFFF)
-                                           or 0xD800 <= ord(each) < 0xE000):
-                    raise ProblemList([Problem("spec-control", say(lang, "control", char=f"U+{ord(each):04X}"),
-                                               todo=say(lang, "control-todo"), file=path, line=number, column=column)])
+                code = ord(each)
+                if each not in "\t\r" and (code < 32 or 0x7F <= code < 0xA0 or code in (0xFFFE, 0xFFFF) or 0xD800 <= code < 0xE000):
+                    raise ProblemList([Problem(
+                        "spec-control", say(lang, "control", char=f"U+{code:04X}"), todo=say(lang, "control-todo"), file=path,
+                        line=number, column=column)])
     return text
 
 
 # The slow way: pydantic's report, told in our words ------------------------------------------------------------------------------
 
-_KEYS: dict[tuple[str, ...], str] = {(): "SpecModel", ("target",): "TargetModel", ("driver",): "DriverModel"}
+#: Words that people write for a key or a value of the format and that spelling alone does not bring near.
+_MEANT = {
+    "pytorch": "torch", "os": "target", "system": "target", "machine": "target", "host": "target", "platform": "target",
+    "gpu": "gpus", "cards": "gpus", "devices": "gpus", "cuda_version": "cuda", "cuda-version": "cuda", "wheel": "cuda",
+    "python_version": "python", "version": "spec", "nvidia_driver": "driver", "nvidia-driver": "driver", "venv": "environment",
+    "env": "environment", "path": "environment", "prefix": "environment", "manager": "installer", "package_manager": "installer",
+    "extras": "packages", "companions": "packages", "dependencies": "packages", "nvcc": "toolkit", "cuda_toolkit": "toolkit",
+    "preference": "prefer", "distribution": "os", "distro": "os", "id": "os", "libc": "glibc", "compiler": "gcc",
+    "secureboot": "secure_boot",
+    # values
+    "mamba": "conda", "miniconda": "conda", "conda-forge": "conda", "anaconda": "conda", "micromamba": "conda", "docker": "container",
+    "podman": "container", "wsl2": "wsl", "bare-metal": "host", "baremetal": "host", "vm": "host", "kernel-open": "open",
+    "closed": "proprietary", "legacy": "proprietary", "nvidia": "vendor", "repository": "vendor", "latest": "newest",
+    "stable": "conservative", "minimal": "least-change"}
 
 
 def slow(root: Node, path: str, lang: str) -> list[Problem]:
@@ -158,15 +191,22 @@ def _shown(node: Node) -> str:
     return "a list" if isinstance(node, tree.Sequence) else "a mapping"
 
 
+def _near(word: str, known: list[str]) -> list[str]:
+    meant = _MEANT.get(word.lower(), "")
+    return [meant] if meant in known else nearest(word, known)
+
+
 def _problem(error: Any, root: Mapping, file: str, lang: str) -> Problem | None:
     """One of pydantic's errors as ours; None when it speaks of the other branch of an either-or."""
     from provisioner.spec import model, tree
 
     kind, location = str(error["type"]), tuple(error["loc"])
-    branches = [part for part in location if isinstance(part, str) and (part.startswith(("function-", "literal", "list[", "constrained", "str"))
-                                                                         or part in ("TargetModel", "DriverModel"))]
+    branches = [part for part in location if isinstance(part, str) and part.startswith(
+        ("function-", "literal", "list[", "constrained", "str", "TargetModel", "DriverModel"))]
     clean = tuple(part for part in location if part not in branches)
     node, path, line, column = _place(root, clean)
+    if isinstance(node, tree.Scalar) and node.text == tree.REFUSED:
+        return None  # told already, for what it is
     key = _dotted(path)
     # `target`, `driver` and `gpus` take a text or a collection: keep the report of the branch that the user meant.
     if branches:
@@ -182,9 +222,12 @@ def _problem(error: Any, root: Mapping, file: str, lang: str) -> Problem | None:
         return Problem(f"spec-{name}", what or say(lang, name, **values), todo=todo, file=file, line=line, column=column)
 
     if kind == "extra_forbidden":
-        owner = {"target": model.TargetModel, "driver": model.DriverModel}.get(str(clean[0]) if len(clean) > 1 else "", model.SpecModel)
-        known = list(owner.model_fields)
-        near = nearest(str(clean[-1]), known)
+        owners: dict[str, Any] = {"target": model.TargetModel, "driver": model.DriverModel}
+        known = list(owners.get(str(clean[0]) if len(clean) > 1 else "", model.SpecModel).model_fields)
+        name = str(clean[-1])
+        if name == "<<":
+            return made("merge", say(lang, "alias-todo"))
+        near = _near(name, known)
         todo = say(lang, "mean", names=" / ".join(near)) if near else say(lang, "known", names=", ".join(known))
         return made("unknown-key", todo, key=key)
     if kind == "missing":
@@ -198,7 +241,7 @@ def _problem(error: Any, root: Mapping, file: str, lang: str) -> Problem | None:
             text = node.text if isinstance(node, tree.Scalar) else ""
             return made("list", say(lang, "list-todo", value=text), key=key)
         known = [each.strip().strip("'") for each in str(error["ctx"]["expected"]).replace(" or ", ", ").split(",")]
-        near = nearest(node.text, known) if isinstance(node, tree.Scalar) else []
+        near = _near(node.text, known) if isinstance(node, tree.Scalar) else []
         todo = say(lang, "mean", names=" / ".join(near)) if near else say(lang, "known", names=", ".join(known))
         return made("choice", todo, key=key, value=_shown(node))
     if kind == "empty-value" or (isinstance(node, tree.Scalar) and tree.is_null(node) and "type" in kind):
@@ -209,7 +252,7 @@ def _problem(error: Any, root: Mapping, file: str, lang: str) -> Problem | None:
         return made("cuda", say(lang, "cuda-todo"), value=_shown(node))
     if kind == "keep":
         return made("keep", say(lang, "keep-todo"))
-    if kind in ("package", "package-torch"):
+    if kind in ("package", "package-torch", "package-twice"):
         name = str(error["ctx"]["name"])
         if isinstance(node, tree.Mapping) and name in node.keys:
             line, column = node.keys[name].line, node.keys[name].column
@@ -225,16 +268,18 @@ def _problem(error: Any, root: Mapping, file: str, lang: str) -> Problem | None:
         return made("control", say(lang, "control-todo"), char=key)
     if kind == "path":
         return made("path")
-    name = {"string_type": "text", "bool_type": "bool", "list_type": "list", "dict_type": "mapping", "model_type": "mapping",
+    shape = {"string_type": "text", "bool_type": "bool", "list_type": "list", "dict_type": "mapping", "model_type": "mapping",
             "model_attributes_type": "mapping"}.get(kind)
-    if name == "list" and isinstance(node, tree.Scalar):
+    if shape == "list" and isinstance(node, tree.Scalar):
         return made("list", say(lang, "list-todo", value=node.text), key=key)
-    if name:
-        return made(name, key=key)
+    if shape == "text" and path in (("target",), ("driver",)):
+        return made("text-or-mapping", key=key)
+    if shape:
+        return made(shape, key=key)
     return made("other", what=f"{key}: {error['msg']}")
 
 
-# Schema, canonical form, writing --------------------------------------------------------------------------------------------------
+# Schema and canonical form -----------------------------------------------------------------------------------------------------------
 
 def schema_text() -> str:
     """The JSON schema of the spec, as text."""
@@ -252,6 +297,7 @@ def normal(spec: Spec) -> dict[str, Any]:
     from provisioner.spec.values import package_key
 
     plain: dict[str, Any] = {"spec": 1}
+    value: Any
     for field, value in zip(Spec._fields, spec, strict=True):
         if field in ("where", "file") or value == Spec._field_defaults.get(field, ...):
             continue
@@ -275,123 +321,17 @@ def digest(spec: Spec) -> str:
     return "sha256:" + hashlib.sha256(json.dumps(normal(spec), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def quoted(value: object) -> str:
-    """A value as YAML on one line."""
-    import json
-
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(quoted(each) for each in value) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {quoted(part)}" for key, part in value.items()) + "}"
-    text = str(value)
-    if text and text[0].isalpha() and all(each.isalnum() or each in " -_./" for each in text) and text == text.strip() \
-            and text.lower() not in ("null", "true", "false", "yes", "no", "on", "off", "y", "n"):
-        return text
-    return json.dumps(text, ensure_ascii=False)
-
-
-_NOTES = {
-    "spec": ("version of this format", "本格式的版本"),
-    "name": ("a name of yours", "您起的名字"),
-    "target": ("the machine", "目标机器"),
-    "gpus": ("product names, sm_89, or PCI ids; all of them must work", "产品名、sm_89 或 PCI 编号;必须全部可用"),
-    "driver": ("a range, or what the machine has with keep: true", "版本范围;keep: true 表示机器现有且不可更改"),
-    "torch": ("a range, latest, or an exact version; left out: the newest that fits", "范围、latest 或确切版本;省略则取可行的最新版"),
-    "python": ("X.Y, or a range", "X.Y 或范围"),
-    "environment": ("where the Python environment goes", "Python 环境的位置"),
-}
-
-
 def write(spec: Spec, lang: str = "en") -> str:
     """A commented spec file with that content."""
-    plain = normal(spec)
-    target = plain.get("target", {})
-    if isinstance(target, dict) and target.keys() <= {"os", "arch", "kind"} and target.get("arch") == "x86_64" and target.get("kind") == "host":
-        plain["target"] = target["os"]
-    if plain.get("driver", {}).keys() == {"version"}:
-        plain["driver"] = plain["driver"]["version"]
-    lines = []
-    for field in ("spec", "name", "target", "gpus", "driver", "torch", "cuda", "python", "toolkit", "cudnn", "nccl", "packages",
-                  "installer", "environment", "prefer"):
-        if field not in plain:
-            continue
-        value = plain[field]
-        line = f"{field}: {value if field == 'spec' else quoted(value)}"
-        note = _NOTES.get(field)
-        lines.append(f"{line:40}  # {note[lang == 'zh']}" if note else line)
-    return "\n".join(lines) + "\n"
+    from provisioner.spec import write as room
+
+    return room.write(spec, lang)
 
 
 def edit(text: str, changes: list[dict[str, Any]]) -> str:
-    """`text` with each change {"field": dotted path, "to": value or None} made, comments and order kept.
+    """`text` with each change {"field": dotted path, "to": value or None} made; comments and everything else stay as they are.
 
     Raises Problem when a change cannot be written."""
-    import io
+    from provisioner.spec import edit as room
 
-    from ruamel.yaml import YAML
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-    def scalar(value: Any) -> Any:
-        if isinstance(value, str):
-            return value if quoted(value) == value else DoubleQuotedScalarString(value)
-        if isinstance(value, (list, tuple)):
-            from ruamel.yaml.comments import CommentedSeq
-
-            made = CommentedSeq([scalar(each) for each in value])
-            made.fa.set_flow_style()
-            return made
-        if isinstance(value, dict):
-            from ruamel.yaml.comments import CommentedMap
-
-            mapping = CommentedMap({key: scalar(part) for key, part in value.items()})
-            mapping.fa.set_flow_style()
-            return mapping
-        return value
-
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 4096
-    yaml.indent(mapping=2, sequence=4, offset=2)
-    document = yaml.load(text)
-    main = {"target": "os", "driver": "version"}  # what the short form of these two says
-    for change in changes:
-        top, _, rest = str(change["field"]).partition(".")
-        value = change.get("to")
-        if not rest and isinstance(document.get(top), dict) and top in main and not isinstance(value, (dict, list)) and value is not None:
-            rest = main[top]
-        if not rest:
-            if value is None:
-                document.pop(top, None)
-            else:
-                _replace(document, top, scalar(value))
-            continue
-        inner = document.get(top)
-        if not isinstance(inner, dict):
-            if value is not None and rest == main.get(top):
-                _replace(document, top, scalar(value))
-                continue
-            inner = scalar({main[top]: inner} if inner is not None and top in main else {})
-            _replace(document, top, inner)
-        if value is None:
-            inner.pop(rest, None)
-            if not inner:
-                document.pop(top, None)
-        else:
-            _replace(inner, rest, scalar(value))
-    out = io.StringIO()
-    yaml.dump(document, out)
-    return out.getvalue()
-
-
-def _replace(mapping: Any, key: str, value: Any) -> None:
-    """Set a key and keep the comment behind its line."""
-    old = mapping.get(key) if key in mapping else None
-    mapping[key] = value
-    if key not in getattr(mapping, "ca", _NO_COMMENTS).items and hasattr(old, "ca") and old.ca.comment:
-        return
-
-
-class _NO_COMMENTS:
-    items: dict[str, object] = {}
+    return room.edit(text, changes)

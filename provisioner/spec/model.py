@@ -5,12 +5,15 @@ Valid specs never get here (`quick.py` reads them without pydantic); a test hold
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from provisioner.spec import values
+
+if TYPE_CHECKING:
+    from typing_extensions import LiteralString
 
 
 def _text(value: Any) -> Any:
@@ -20,12 +23,12 @@ def _text(value: Any) -> Any:
     return value
 
 
-def _checked(name: str, test: Any) -> AfterValidator:
+def _checked(name: LiteralString, test: Any) -> AfterValidator:
     def check(value: str) -> str:
         if not value:
             raise PydanticCustomError("empty-value", "is empty")
         if not test(value):
-            raise PydanticCustomError(name, "is not well formed")  # type: ignore[arg-type]
+            raise PydanticCustomError(name, "is not well formed")
         return value
     return AfterValidator(check)
 
@@ -91,7 +94,11 @@ class DriverModel(_Strict):
 
 
 def _packages(value: dict[str, str]) -> dict[str, str]:
+    seen: set[str] = set()
     for name in value:
+        if (key := values.package_key(name)) in seen:
+            raise PydanticCustomError("package-twice", "is here twice", {"name": name})
+        seen.add(key)
         if not values.is_package(name):
             raise PydanticCustomError("package", "is no package name", {"name": name})
         if values.package_key(name) == "torch":

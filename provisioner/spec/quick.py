@@ -146,7 +146,7 @@ def _target(node: Mapping) -> Target:
     versions = {key: _optional(items, key, values.is_version) for key in ("glibc", "kernel", "gcc", "l4t", "jetpack", "windows")}
     base = shorthand(_short(items.get("os")))
     kind = _choice(items, "kind", values.KINDS, base.kind)
-    return Target(base.os, arch, kind, secure_boot=flags["secure_boot"], nvswitch=flags["nvswitch"], **versions)  # type: ignore[arg-type]
+    return Target(base.os, arch, kind, secure_boot=flags["secure_boot"], nvswitch=flags["nvswitch"], **versions)
 
 
 def _gpus(node: Node | None) -> tuple[str, ...] | None:
@@ -179,9 +179,11 @@ def _packages(node: Node | None) -> tuple[tuple[str, str], ...]:
         return ()
     if not isinstance(node, Mapping):
         raise _Unusual
-    made = []
+    made: list[tuple[str, str]] = []
+    seen: set[str] = set()
     for name, value in node.items.items():
-        if not values.is_package(name) or values.package_key(name) == "torch":
+        if not values.is_package(name) or (key := values.package_key(name)) == "torch" or key in seen:
             raise _Unusual
+        seen.add(key)
         made.append((name, _well(value, values.is_range)))
     return tuple(made)

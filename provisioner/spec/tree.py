@@ -6,7 +6,7 @@ spec needs them, and some of them are how a small file becomes a large problem.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import Any, NamedTuple, Union
 
 import yaml
 
@@ -14,6 +14,8 @@ from provisioner.errors import Problem
 from provisioner.spec.words import say
 
 DEPTH = 12
+ENOUGH = 100  # problems after which reading ends: nobody mends more at a time
+REFUSED = "\0refused"  # stands for a value that was refused already; no file can hold this text
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -43,7 +45,7 @@ class Mapping(NamedTuple):
     column: int
 
 
-Node = Union[Scalar, Sequence, Mapping]
+Node = Union[Scalar, Sequence, Mapping]  # noqa: UP007 - `|` would be evaluated here, before the classes know each other
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -72,20 +74,22 @@ def read(text: str, file: str, lang: str) -> tuple[Node | None, list[Problem]]:
                     wrong("documents", event.start_mark, "documents-todo")
                     break
                 continue
-            if isinstance(event, yaml.AliasEvent):
-                wrong("alias", event.start_mark, "alias-todo")
-                return None, problems
-            if isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-                mark = event.start_mark
-                if event.anchor is not None:
+            if len(problems) >= ENOUGH:
+                break
+            if isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent, yaml.MappingStartEvent, yaml.AliasEvent)):
+                mark: Any = event.start_mark
+                place = (int(mark.line) + 1, int(mark.column) + 1)
+                tag = getattr(event, "tag", None)
+                if event.anchor is not None:  # an alias has one as well: the name it refers to
                     wrong("alias", mark, "alias-todo")
-                    return None, problems
-                if event.tag is not None and event.tag != "!":
-                    wrong("tag", mark, "tag-todo", tag=event.tag)
-                    return None, problems
-                place = (mark.line + 1, mark.column + 1)
-                if isinstance(event, yaml.ScalarEvent):
-                    made = Scalar(event.value, bool(event.implicit[0]) and event.style in (None, ""), *place)
+                if tag is not None and tag != "!":
+                    problems.append(Problem("spec-tag", say(lang, "tag", tag=tag), todo=_quotes(text, event, lang) or say(lang, "tag-todo"),
+                                            file=file, line=place[0], column=place[1]))
+                if isinstance(event, yaml.AliasEvent):
+                    made = Scalar(REFUSED, False, *place)
+                elif isinstance(event, yaml.ScalarEvent):
+                    made = Scalar(REFUSED if tag not in (None, "!") else event.value,
+                                  bool(event.implicit[0]) and event.style in (None, ""), *place)
                 elif isinstance(event, yaml.SequenceStartEvent):
                     made = Sequence([], *place)
                 else:
@@ -104,13 +108,28 @@ def read(text: str, file: str, lang: str) -> tuple[Node | None, list[Problem]]:
     except yaml.YAMLError as fault:
         mark = getattr(fault, "problem_mark", None)
         why = " ".join(str(part) for part in (getattr(fault, "context", None), getattr(fault, "problem", None)) if part) or str(fault)
-        problems.append(Problem("spec-yaml", say(lang, "yaml", why=why), file=file, line=mark.line + 1 if mark else 0,
+        todo = _quotes(text, fault, lang)
+        problems.append(Problem("spec-yaml", say(lang, "yaml", why=why), todo=todo, file=file, line=mark.line + 1 if mark else 0,
                                 column=mark.column + 1 if mark else 0))
         return None, problems
     except RecursionError:
         problems.append(Problem("spec-deep", say(lang, "deep"), todo=say(lang, "deep-todo"), file=file))
         return None, problems
     return root, problems
+
+
+def _quotes(text: str, fault: object, lang: str) -> str:
+    """Advice for a value that YAML takes for something else because it has no quotes: `torch: >=2.6`, `torchvision: *`."""
+    lines = text.split("\n")
+    for mark in (getattr(fault, name, None) for name in ("context_mark", "problem_mark", "start_mark")):
+        number = getattr(mark, "line", len(lines))
+        for line in lines[number:number + 1]:
+            for part in line.replace("{", ",").split(","):
+                key, colon, value = part.partition(":")
+                value = value.split(" #")[0].strip(" }\r")
+                if colon and value[:1] in (">", "*", "!", "|", "&", "%", "@", "`"):
+                    return say(lang, "quotes-todo", key=key.strip(), value=value)
+    return ""
 
 
 def _put(top: tuple[Sequence | Mapping, list[Scalar | None]], made: Node, wrong: object, mark: object) -> None:
