@@ -181,14 +181,18 @@ class _Finder:
             return self._near_python(off, extra)
         if field in ("toolkit", "cudnn", "nccl"):
             variable = {"toolkit": q.toolkit, "cudnn": q.cudnn, "nccl": q.nccl}[field]
-            real: Constraint = ((variable,), ((world.domains[variable] & ~1,),), frozenset())
-            best = world.best(off, [*extra, real])
             before = getattr(spec, field)
+            free = self._freed(field, before)
+            best = free.world.best(off - {field}, extra)
             if best is None:
-                return Change(field, before, "none" if field == "toolkit" else "bundled"), ((variable,), ((1,),), frozenset())
-            answer = Answer(q, best)
+                return Change(field, before, "none" if field == "toolkit" else "bundled"), None
+            answer = Answer(free, best)
             value = answer.toolkit if field == "toolkit" else str(answer.library(field))
             text = t.minor(value) if field == "toolkit" else f"=={value.split('.', maxsplit=1)[0]}.*"
+            if field != "toolkit":  # the whole major where its newest fits, else the minor that does
+                rows = [row[0] for row in q.tables[field]["rows"]]
+                major = [row for row in rows if row in Range(text)]
+                text = text if major and value == major[0] else f"=={t.minor(value)}.*"
             return Change(field, before, text), ((variable,), ((1 << best[variable],),), frozenset())
         best = world.best(off, extra)
         if best is None:
@@ -212,19 +216,23 @@ class _Finder:
             return self._package(field, off, extra)
         return None
 
+    def _freed(self, field: str, before: Any) -> Question:
+        """The same question with any release for one line: its rules stay, its range goes."""
+        from provisioner.solver.problem import Question
+
+        spec = apply(self.question.spec, [{"field": field, "from": before, "to": "*"}])
+        return Question(spec, self.question.catalog, self.question.facts)
+
     def _package(self, field: str, off: frozenset[str], extra: list[Constraint]) -> tuple[Change, Constraint | None] | None:
         """Another release of a package, or none."""
         from provisioner.solver.answer import Answer
-        from provisioner.solver.problem import Question
 
         q = self.question
         name = field[len("packages."):]
         plain = t.canonical(name)
         before = dict(q.spec.packages)[name]
-        spec = apply(q.spec, [{"field": field, "from": before, "to": "*"}])
-        others = frozenset(each for each in off if each != field)
-        free = Question(spec, q.catalog, q.facts)
-        best = free.world.best(others, extra)
+        free = self._freed(field, before)
+        best = free.world.best(off - {field}, extra)
         if best is None:
             return Change(field, before, None), None
         _, _, variable = free.packages[plain]

@@ -26,6 +26,7 @@ class Card(NamedTuple):
     product: bool  # a product, not a bare capability
     source: str
     confidence: str
+    others: tuple[int, ...] = ()  # capabilities of other chips sold under the same name
 
 
 def capability_of(text: str) -> int | None:
@@ -81,9 +82,11 @@ def _cards(field: str, text: str, catalog: Any) -> list[Card]:
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
         groups.setdefault((row.sm, row.architecture), []).append(row)
-    if len(groups) > 1:  # a name of several chips: those nobody can place are left aside, then the commonest ones count
-        known = {place: each for place, each in groups.items() if place[0] is not None}
-        groups = known or groups
+    if len(groups) > 1:  # a name of several chips: the newest is meant more often than not, and the plan says so
+        sms = sorted({place[0] for place in groups if place[0] is not None}, reverse=True)
+        if sms:
+            newest = next(each for place, each in groups.items() if place[0] == sms[0])
+            return [_of_rows(field, text, newest, catalog)._replace(others=tuple(sms[1:]))]
     return [_of_rows(field, text, each, catalog) for each in groups.values()]
 
 

@@ -42,6 +42,10 @@ def _certainty(plan: Plan) -> _Found:
         found.append(("derived", "", {"wheel": wheel_name(wheel), "source": wheel[t.ARCH_SOURCE]}))
     if q.cards and plan.world[q.kernels] == 1:
         found.append(("ptx", "", {"cards": ", ".join(card.name for card in q.cards)}))
+    for card in q.cards or ():
+        if card.others:
+            found.append(("shared-name", "", {"card": card.name, "sm": f"sm_{card.sm}",
+                                              "others": ", ".join(f"sm_{each}" for each in card.others)}))
     if q.cards is None and wheel[t.CUDA] and q.machine.kind != "jetson":
         found.append(("no-gpu-named", "", {}))
     return found

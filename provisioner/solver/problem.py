@@ -119,10 +119,10 @@ class Question:
         """The variables in which two plans have to differ to count as different."""
         return [self.wheel, self.branch, self.python, self.toolkit, *(variable for _, _, variable in self.packages.values())]
 
-    def _rule(self, variables: tuple[int, ...], boxes: Any, requirement: str = "", fact: str = "") -> None:
-        groups = []
-        if requirement:
-            groups.append(requirement)
+    def _rule(self, variables: tuple[int, ...], boxes: Any, requirement: str | tuple[str, ...] = "", fact: str = "") -> None:
+        """Add a constraint that holds while all the lines that it takes, and the fact, are there."""
+        groups = [requirement] if isinstance(requirement, str) else list(requirement)
+        groups = [group for group in groups if group]
         if fact:
             groups.append("fact:" + fact)
             self.facts_used["fact:" + fact] = None
@@ -403,12 +403,12 @@ class Question:
             mask = sum(2 << index for index, version in enumerate(table["versions"])
                        if version in wanted or t.minor(version) in wanted)
             self._rule((self.toolkit,), [(mask,)], group)
-            self._rule((self.same, self.wheel, self.toolkit), [*same, (3, cpu, real), (2, self._all(self.wheel), real)])
+            self._rule((self.same, self.wheel, self.toolkit), [*same, (3, cpu, real), (2, self._all(self.wheel), real)], group)
             boxes = [(cpu, real)] + [(wheels, table["major"].get(cuda.split(".")[0], 0)) for cuda, wheels in cudas.items() if cuda]
             self._rule((self.wheel, self.toolkit), boxes, group, "toolkit-major")
         for index, card in enumerate(self.cards or ()):
             if card.sm in table["sm"]:
-                self._rule((self.toolkit,), [(table["sm"][card.sm],)], card.field, f"compiles:{index}")
+                self._rule((self.toolkit,), [(table["sm"][card.sm],)], (card.field, group), f"compiles:{index}")
         if spec.installer in ("conda", "pixi"):
             self._rule((self.compiler,), [(1,)])
             return
@@ -419,15 +419,15 @@ class Question:
             offered = offers.get(("wsl-ubuntu", here.arch), 0) if here.system.family == "debian" else 0
         else:
             offered = offers.get((here.os, here.arch), 0)
-        self._rule((self.toolkit,), [(offered,)], self.target, "toolkit-offer")
+        self._rule((self.toolkit,), [(offered,)], (self.target, group), "toolkit-offer")
         major = here.gcc.split(".", maxsplit=1)[0]
         fits = table["gcc"].get(major, 0) | (real & ~table["gcc_known"])
         if here.system.family in ("windows", "macos") or not major:
             self._rule((self.compiler,), [(1,)])
         elif spec.target.gcc is not None:
-            self._rule((self.compiler, self.toolkit), [(1, fits)], self._ask("target.gcc", spec.target.gcc), "gcc")
+            self._rule((self.compiler, self.toolkit), [(1, fits)], (self._ask("target.gcc", spec.target.gcc), group), "gcc")
         else:
-            self._rule((self.compiler, self.toolkit), [(3, fits), (2, real)], self.target, "gcc")
+            self._rule((self.compiler, self.toolkit), [(3, fits), (2, real)], (self.target, group), "gcc")
 
     def _libraries(self) -> None:
         spec, here = self.spec, self.machine
@@ -449,9 +449,9 @@ class Question:
             if name == "cudnn":
                 for index, card in enumerate(self.cards or ()):
                     if card.sm in table["sm"]:
-                        self._rule((variable,), [(table["sm"][card.sm],)], card.field, f"system-cudnn:{index}")
+                        self._rule((variable,), [(table["sm"][card.sm],)], (card.field, group), f"system-cudnn:{index}")
             if here.system.family in ("windows", "macos") and name == "nccl":
-                self._rule((variable,), [(0,)], self.target, "nccl-platform")
+                self._rule((variable,), [(0,)], (self.target, group), "nccl-platform")
 
     # -- packages ----------------------------------------------------------------------------------------------------
 
@@ -508,7 +508,7 @@ class Question:
         for wheels, releases in bad.items():
             self._rule((self.wheel, variable), [(everything & ~wheels, self._all(variable)),
                                                 (everything, self._all(variable) & ~releases)],
-                       card.field, f"package-gpu:{plain}:{index}")
+                       (card.field, f"packages.{self.packages[plain][0]}"), f"package-gpu:{plain}:{index}")
 
     def _pins(self, plain: str, variable: int) -> None:
         """Other packages that releases of this one pin."""
@@ -522,7 +522,8 @@ class Question:
                 versions = [row[0] for row in self.tables["packages"][other]["rows"]]
                 self._rule((variable, others), [
                     (releases, sum(1 << index for index, version in enumerate(versions) if version in Range(text)))
-                    for text, releases in boxes.items()], f"packages.{self.packages[plain][0]}", f"package-pins:{plain}:{other}")
+                    for text, releases in boxes.items()],
+                    (f"packages.{self.packages[plain][0]}", f"packages.{self.packages[other][0]}"), f"package-pins:{plain}:{other}")
 
     def _repython(self, mask: int) -> int:
         """A mask over the catalogue's Pythons in the order of this question's."""
@@ -624,7 +625,8 @@ class Drivers:
     def full(self, cuda: str) -> int:
         """Releases that serve a CUDA version as their own or an older one."""
         found: int = self.table["full"].get(cuda, 0)
-        if self.extra and self._row and self._row.cuda and t.version_key(self._row.cuda) >= t.version_key(cuda):
+        if self.extra and self._row and self._row.cuda and t.version_key(self._row.cuda) >= t.version_key(cuda) \
+                and self._key >= t.version_key(t.floor_of(self.table["floors"], cuda) or "0"):
             found |= self.extra
         return found
 

@@ -216,7 +216,8 @@ class Teller:
         cubin, ptx, _ = tables["cover"][card.sm]
         left = self._wheels((cubin | ptx) & self._domain() & ~tables["old_cudnn"][card.sm])
         wheel = answer.wheel
-        text = self._say("bundled-cudnn", wheel=wheel_name(wheel), cudnn=wheel[t.CUDNN], sm=capability_name(card.sm), card=card.name,
+        newer = left and t.version_key(left[-1][t.TORCH]) > t.version_key(wheel[t.TORCH])
+        text = self._say("bundled-cudnn-new" if newer else "bundled-cudnn", wheel=wheel_name(wheel), cudnn=wheel[t.CUDNN] or "?", sm=capability_name(card.sm), card=card.name,
                          last=left[0][t.TORCH] if left else "-")
         return Told(text, "cudnn", str(wheel[t.CUDNN]), wheel[t.PIN_SOURCE], wheel[t.PIN_CONFIDENCE])
 

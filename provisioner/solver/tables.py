@@ -17,7 +17,7 @@ from typing import Any
 
 from provisioner.versions import Range, is_dotted, key, sort_key
 
-FORMAT = "4"  # goes up when the shapes below change
+FORMAT = "5"  # goes up when the shapes below change
 Masks = dict[Any, int]
 
 
@@ -128,9 +128,21 @@ def _cover(rows: list[tuple[Any, ...]], sm: int, runs: tuple[int, ...], integrat
 
 def _without_cudnn(catalog: Any, rows: list[tuple[Any, ...]], sm: int) -> int:
     """Wheels whose bundled cuDNN is known not to serve a capability."""
-    found = 0
+    beside: dict[tuple[str, str], str] = {}  # where nobody knows a wheel's cuDNN, that of another platform's speaks for it
+    for row in rows:
+        if row[CUDNN]:
+            for place in ((row[TORCH], row[CUDA]), (row[TORCH], "")):
+                if place not in beside or version_key(beside[place]) < version_key(row[CUDNN]):
+                    beside[place] = row[CUDNN]
+    found, known = 0, {}
     for index, row in enumerate(rows):
-        if row[CUDA] and row[CUDNN] and cudnn_serves(catalog.cudnn, row[CUDNN], row[CUDA], sm) is False:
+        version = row[CUDNN] or beside.get((row[TORCH], row[CUDA])) or beside.get((row[TORCH], "")) or ""
+        if not row[CUDA] or not version or row[PLATFORM].startswith("jetson-"):
+            continue
+        place = (version, row[CUDA])
+        if place not in known:
+            known[place] = cudnn_serves(catalog.cudnn, version, row[CUDA], sm)
+        if known[place] is False:
             found |= 1 << index
     return found
 
@@ -141,12 +153,19 @@ def cudnn_serves(releases: Any, version: str, cuda: str, sm: int) -> bool | None
     family = [row for row in releases if minor(row.version) == minor(version)
               and (row.cuda == cuda or row.cuda == cuda.split(".", maxsplit=1)[0] or row.cuda.split(".")[0] == cuda.split(".")[0])]
     if not family:
-        family = [row for row in releases if row.version.split(".")[0] == version.split(".")[0]
-                  and row.cuda.split(".")[0] == cuda.split(".")[0]]
-    answers = {None if row.min_sm is None else row.min_sm <= sm and (not row.max_sm or sm <= row.max_sm) for row in family}
+        same = [row for row in releases if row.version.split(".")[0] == version.split(".")[0]
+                and row.cuda.split(".")[0] == cuda.split(".")[0]]
+        older = [row for row in same if version_key(row.version) <= version_key(version)]
+        family = sorted(older or same, key=lambda row: version_key(row.version))[-1 if older else 0:][:1]
+    answers = {None if row.min_sm is None else row.min_sm <= sm and _reaches(row.max_sm, sm) for row in family}
     if True in answers:
         return True
     return False if answers == {False} else None
+
+
+def _reaches(highest: int | None, sm: int) -> bool:
+    """Whether a library with code up to `highest` has code that a capability runs: of the same major a lower minor will do."""
+    return not highest or sm <= highest or sm // 10 == highest // 10
 
 
 def _pythons(made: dict[str, Any]) -> tuple[str, ...]:
@@ -196,10 +215,12 @@ def _drivers(catalog: Any, platform: str, order: str, made: dict[str, Any]) -> d
     told["ascending"] = tuple(version_key(versions[index]) for index in ascending)
     told["at_least"] = tuple(suffixes)
     cudas = sorted({row[CUDA] for row in made["wheels"] if row[CUDA]}, key=version_key)
-    told["full"] = {cuda: sum(told["branch"].get(row.branch, 0) for row in branches.values()
-                              if row.cuda and version_key(row.cuda) >= version_key(cuda)) for cuda in cudas}
     floors = {row.major: getattr(row, f"min_driver_{platform}") for row in catalog.cuda_majors}
     told["floors"] = floors
+    told["full"] = {cuda: sum(told["branch"].get(row.branch, 0) for row in branches.values()
+                              if row.cuda and version_key(row.cuda) >= version_key(cuda)) for cuda in cudas}
+    for cuda in cudas:  # early releases of a branch can lie below the floor of the major
+        told["full"][cuda] &= at_least(told, floor_of(floors, cuda)) if floor_of(floors, cuda) else -1
     told["floor"] = {cuda: at_least(told, floor_of(floors, cuda)) if floor_of(floors, cuda) else told["full"][cuda]
                      for cuda in cudas}
     lifts = {row.cuda: row.branches for row in catalog.forward_compat} if platform == "linux" else {}
@@ -302,7 +323,7 @@ def _cudnn(catalog: Any, made: dict[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {"rows": tuple((row.version, row.cuda, row.min_sm, row.max_sm, tuple(row.platforms),
                                            row.min_driver_linux or "", row.source, row.confidence) for row in rows)}
     told["sm"] = {sm: sum(2 << index for index, row in enumerate(rows) if (row.min_sm is None or row.min_sm <= sm)
-                          and (not row.max_sm or sm <= row.max_sm)) for sm in made["runs"]}
+                          and _reaches(row.max_sm, sm)) for sm in made["runs"]}
     told["cuda"] = _shift(_group(row.cuda for row in rows))
     return told
 
