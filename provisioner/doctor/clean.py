@@ -8,13 +8,13 @@ that hold one of a few anchor words stay, with their neighbours, the head and th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 SMALL = 96 * 1024  # a text up to this many bytes is looked at whole
 CHUNK = 1 << 20
 LONGEST = 4000  # characters of a line that are looked at
-HEAD, TAIL, NEAR = 20, 60, 2
+HEAD, TAIL, NEAR = 12, 40, 2
 MOST = 2500  # lines kept of one long log, beside head and tail
 
 
@@ -177,6 +177,7 @@ class Anchors:
 
 def _long(source: str, chunks: Iterator[bytes], anchors: Anchors) -> list[Line]:
     from bisect import bisect_right
+    from itertools import accumulate
 
     seen: set[bytes] = set()
     kept: dict[int, bytes] = {}
@@ -202,19 +203,20 @@ def _long(source: str, chunks: Iterator[bytes], anchors: Anchors) -> list[Line]:
             fresh.difference_update(seen)
         if len(seen) < 300_000:
             seen |= fresh
-        if len(fresh) < 12:
+        numbers: Sequence[int]
+        if len(fresh) * 3 > len(lines):  # hardly anything repeats: looking at all lines is cheaper than sorting them out
+            numbers = range(len(lines))
+        elif len(fresh) < 12:
             numbers = sorted(map(shapes.index, fresh))
         else:
             first = dict(zip(reversed(shapes), range(len(shapes) - 1, -1, -1), strict=True))
             numbers = sorted([first[shape] for shape in fresh])
         if base < HEAD:
             kept.update((base + at, lines[at]) for at in numbers if base + at < HEAD)
-        picked = [lines[at] for at in numbers]
-        starts, at = [], 0
-        for each in picked:
-            starts.append(at)
-            at += len(each) + 1
-        for hit in anchors.hits(b"\n".join(picked).lower()):
+        picked = lines if len(numbers) == len(lines) else [lines[at] for at in numbers]
+        hits = anchors.hits((chunk if picked is lines else b"\n".join(picked)).lower())
+        starts = list(accumulate(map((1).__add__, map(len, picked)), initial=0)) if hits else []
+        for hit in hits:
             here = numbers[bisect_right(starts, hit) - 1]
             if len(kept) < MOST:
                 for near in range(max(0, here - NEAR), min(len(lines), here + NEAR + 1)):

@@ -104,11 +104,12 @@ class Evidence:
                     found.append(doc.lines[here])
         if found or len(doc.lines) < 2 or len(doc.blob) > 300_000:
             return found
+        most = 40 if len(doc.lines) < 200 else 6
         for view, starts in doc.joined():
             for literal in sign.literals:
-                at = view.find(literal) if literal in view else -1
+                at = view.find(literal) if len(literal) > 6 and literal in view else -1
                 tries = 0
-                while at >= 0 and tries < 40:
+                while at >= 0 and tries < most:
                     tries += 1
                     low = max(0, at - 240)
                     match = _regex(sign.pattern).search(view, low, at + len(literal) + 240)
