@@ -142,7 +142,9 @@ class _Artefacts:
         last = self.q.tables["toolkits"]["gcc_last"].get(cuda, "") if self.plan.world[self.q.compiler] else ""
         if self.system.family == "windows":
             home = f"C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v{cuda}"
-            return {"version": answer.toolkit, "packages": [], "origin": "runfile", "home": home, "compiler": ""}
+            row = self.q.catalog.row("toolkits", answer.toolkit)  # the file's name carries the bundled driver
+            return {"version": answer.toolkit, "packages": [], "origin": "runfile", "home": home, "compiler": "",
+                    "bundled": (row and row.bundled_linux) or ""}
         packages = self._packages("vendor", "toolkit", cuda)
         return {"version": answer.toolkit, "packages": packages, "origin": "vendor" if packages else "runfile",
                 "home": f"/usr/local/cuda-{cuda}", "compiler": f"gcc-{last}" if last else ""}
