@@ -99,7 +99,8 @@ def render(lock: dict[str, Any], target: str, as_format: str, lang: str = "en") 
     steps = build(lock)
     manager = str(system.get("package_manager") or "none")
     values = {"lock": lock, "steps": steps, "lang": lang, "manager": manager, "system": system, "tool": __version__,
-              "part": lambda step: _part(environment, step, manager, values), "check_program": _check_program}
+              "part": lambda step: _part(environment, step, manager, values), "check_program": _check_program,
+              "reboots": any(step.id == "reboot" for step in steps)}
     made: dict[str, str] = {}
     for name, template in about["files"].items():
         made[name] = environment.get_template(template).render(values)

@@ -85,7 +85,7 @@ class _Builder:
                   version=self.system.get("version") or "", arch=self.choices.get("arch") or "", name=name or "")
         driver = self.artefacts.get("driver") or {}
         prerequisites = list(driver.get("prerequisites") or []) if self.installs_driver else []
-        python = list((self.artefacts.get("python") or {}).get("packages") or [])
+        python = [str(each["name"]) for each in (self.artefacts.get("python") or {}).get("packages") or []]
         wanted = [*prerequisites, *(each for each in python if each not in prerequisites)]
         if self.installs_driver and driver.get("headers") and driver["headers"] not in wanted:
             wanted.append(driver["headers"])
@@ -145,6 +145,9 @@ class _Builder:
             return
         self._repository()
         packages = _versioned(toolkit.get("packages"))
+        compiler = str(toolkit.get("compiler") or "")
+        if compiler and self.system.get("package_manager") == "apt":  # the system's own is newer than nvcc takes
+            packages += [{"name": compiler, "version": ""}, {"name": compiler.replace("gcc", "g++"), "version": ""}]
         self._add("install-toolkit", (f"Install CUDA toolkit {version} ({_names(packages)}), without a driver",
                                       f"安装 CUDA 工具包 {version}({_names(packages)}),不含驱动"), packages=packages, version=version, home=home)
 
@@ -167,7 +170,7 @@ class _Builder:
         toolkit = self.artefacts.get("toolkit") or {}
         compat = self.artefacts.get("compat") or {}
         self._add("write-environment", ("Write environment variables to /etc/profile.d", "把环境变量写入 /etc/profile.d"),
-                  home=toolkit.get("home") or "", compat=compat.get("cuda") or "")
+                  home=toolkit.get("home") or "", compat=compat.get("cuda") or "", compiler=toolkit.get("compiler") or "")
 
     def _python(self) -> None:
         python = self.artefacts.get("python") or {}
@@ -179,10 +182,11 @@ class _Builder:
                   root=False, version=version, environment=environment, installer=installer, source=python.get("source") or "system",
                   channels=list(conda.get("channels") or []))
         requirements = list(self.artefacts.get("requirements") or [])
+        plain = list(self.artefacts.get("plain_requirements") or [])  # not on PyTorch's index
         specs = list(conda.get("specs") or [])
-        wanted = specs if installer in ("conda", "pixi") and specs else requirements
+        wanted = specs if installer in ("conda", "pixi") and specs else requirements + plain
         self._add("install-wheels", ("Install " + _short(wanted), "安装 " + _short(wanted)), root=False, environment=environment,
-                  installer=installer, requirements=requirements, specs=specs, channels=list(conda.get("channels") or []),
+                  installer=installer, requirements=requirements, plain=plain, specs=specs, channels=list(conda.get("channels") or []),
                   index_url=self.artefacts.get("index_url") or "", extra_index_urls=list(self.artefacts.get("extra_index_urls") or []),
                   torch=self.choices.get("torch") or "")
 

@@ -24,7 +24,7 @@ def debian12(**changes: Any) -> dict[str, Any]:
         "toolkit": {"version": "12.8", "packages": [{"name": "cuda-toolkit-12-8", "version": ""}], "origin": "vendor",
                     "home": "/usr/local/cuda-12.8"},
         "cudnn": None, "nccl": None, "compat": None,
-        "python": {"version": "3.11", "packages": ["python3-venv"], "source": "system"},
+        "python": {"version": "3.11", "packages": [{"name": "python3-venv", "version": ""}], "source": "system"},
         "environment": "/opt/torch", "installer": "pip", "index_url": "https://download.pytorch.org/whl/cu128",
         "extra_index_urls": [], "requirements": ["torch==2.7.1+cu128", "torchvision==0.22.1+cu128"], "conda": None,
     }
