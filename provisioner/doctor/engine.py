@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, NamedTuple
 
 from provisioner.doctor import infer, readers, rule
 from provisioner.doctor.clean import Anchors, Line, read
 from provisioner.doctor.facts import Doc, Facts
+from provisioner.doctor.fill import fill
 
 _PLAIN = ("error", "nvidia", "cuda", "nvrm")
 LEAST = 25  # a score below this is no finding
@@ -71,7 +72,7 @@ class Report(NamedTuple):
         return {"findings": [each.as_dict() for each in self.findings], "facts": self.facts, "asks": list(self.asks)}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
@@ -94,7 +95,8 @@ class Evidence:
         return self._seen[name] or None
 
     def _look(self, sign: rule.Sign) -> list[Line]:
-        doc, found = self.doc, []
+        doc = self.doc
+        found: list[Line] = []
         bare = doc.bare
         if not any(literal in bare for literal in sign.bare):
             return found
@@ -146,7 +148,7 @@ def diagnose(texts: Iterable[tuple[str, object]], mode: str = "explain", lang: s
     """Name the causes that some texts speak for.
 
     `texts`: (name of the source, str | bytes | stream | iterable of lines). `mode`: "explain" or "doctor"."""
-    book = rule.load()
+    book = rule.book()
     anchors = Anchors(book.anchors, _PLAIN)
     lines: list[Line] = []
     for name, data in texts:
@@ -157,7 +159,7 @@ def diagnose(texts: Iterable[tuple[str, object]], mode: str = "explain", lang: s
 
 def judge(doc: Doc, facts: Facts, mode: str, lang: str) -> Report:
     """The findings for texts whose facts are read."""
-    book = rule.load()
+    book = rule.book()
     evidence = Evidence(doc, facts, book)
     found: dict[str, tuple[float, str, list[Line], rule.Rule]] = {}
     for each in book.rules:
@@ -172,10 +174,10 @@ def judge(doc: Doc, facts: Facts, mode: str, lang: str) -> Report:
                 best = (score, severity or each.severity, lines)
         if best is not None and best[0] >= LEAST:
             found[each.code] = (best[0] + min(3.0, more - 1.0), best[1], best[2], each)
-    for code, (score, _severity, _lines, each) in sorted(found.items(), key=lambda item: -item[1][0]):
-        for other in each.beats:
-            if other in found and score >= 50 and score <= found[other][0] < score + 6 and code not in found[other][3].beats:
-                found[other] = (score - 1, *found[other][1:])
+    for code, (height, _severity, _lines, each) in sorted(found.items(), key=lambda item: -item[1][0]):
+        for other in each.beats:  # a root cause goes before its symptoms when their evidence weighs about the same
+            if other in found and height >= 50 and height <= found[other][0] < height + 6 and code not in found[other][3].beats:
+                found[other] = (height - 1, *found[other][1:])
     wrong = [code for code, (_, severity, _, _) in found.items() if severity != "info"]
     if wrong:
         found = {code: held for code, held in found.items() if code != "plan-feasible"}
@@ -210,7 +212,7 @@ def _finding(each: rule.Rule, score: float, severity: str, lines: list[Line], ev
     fixes = steps(each.fix)
     if plan:
         fixes = (Fix(*plan), *fixes)
-    return Finding(each.code, fill(each.title[lang], values), severity, confidence, round(score), shown, fill(each.cause[lang], values),
+    return Finding(each.code, fill(each.titles[lang], values), severity, confidence, round(score), shown, fill(each.causes[lang], values),
                    fixes, tuple(fill(ask[lang], values) for ask in each.asks), steps(each.confirm),
                    tuple(fill(wrong[lang], values) for wrong in each.wrong), steps(each.undo), each.maturity)
 
@@ -230,20 +232,6 @@ def _command(commands: dict[str, str], family: str, values: dict[str, str]) -> s
     return "\n".join(f"# {_NAMES.get(name, name)}\n{fill(text, values)}" for name, text in commands.items())
 
 
-_OPTIONAL = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
-_SLOT = re.compile(r"\{([a-z_0-9]+)\}")
-
-
-def fill(text: str, values: dict[str, str]) -> str:
-    """`{name}` becomes its value, else `<name>`; a part in `[[...]]` is left out when one of its values is unknown."""
-
-    def optional(found: re.Match[str]) -> str:
-        return found[1] if all(values.get(name) for name in _SLOT.findall(found[1])) else ""
-
-    text = _OPTIONAL.sub(optional, text)
-    return _SLOT.sub(lambda found: values.get(found[1]) or f"<{found[1].replace('_', '-')}>", text)
-
-
 def _asks(facts: Facts, doc: Doc, lang: str) -> list[str]:
     """What to run or paste next when nothing matched."""
     texts = {
@@ -258,3 +246,10 @@ def _asks(facts: Facts, doc: Doc, lang: str) -> list[str]:
     wanted += [] if facts.first("torch") else ["env"]
     wanted += [] if facts.first("driver") else ["smi"]
     return [texts[name][1 if lang == "zh" else 0] for name in [*wanted, "host"]]
+
+
+def format_text(report: Report, lang: str, paint: Callable[[str, str], str]) -> str:
+    """The report for people, "" when there is nothing to say. `paint(style, text)` colours: bold, dim, red, green, yellow, cyan."""
+    from provisioner.doctor.pages import report_text
+
+    return report_text(report, lang, paint)

@@ -53,12 +53,7 @@ FLAGS: dict[str, str] = {
 }
 
 #: packages with GPU code of their own
-EXTENSIONS = frozenset("""flash_attn flash_attn_interface xformers bitsandbytes mmcv detectron2 spconv torch_scatter torch_sparse torch_cluster
-torch_spline_conv pyg_lib pytorch3d vllm vllm_flash_attn deepspeed apex causal_conv1d mamba_ssm natten gsplat
-diff_gaussian_rasterization simple_knn tinycudann nvdiffrast kaolin minkowskiengine exllama exllamav2 auto_gptq awq awq_ext
-autoawq sageattention sgl_kernel flashinfer cumm dgl torchsparse fused_ssim transformer_engine nerfacc curope groundingdino
-cupy onnxruntime ctranslate2 faster_whisper llama_cpp tensorrt fbgemm_gpu torch2trt quanto marlin gptqmodel flash_mla deep_gemm
-pointnet2_ops chamfer_3d knn_cuda mmdet3d roi_align correlation_cuda spatial_correlation_sampler unsloth""".split())
+EXTENSIONS = frozenset(["flash_attn", "flash_attn_interface", "xformers", "bitsandbytes", "mmcv", "detectron2", "spconv", "torch_scatter", "torch_sparse", "torch_cluster", "torch_spline_conv", "pyg_lib", "pytorch3d", "vllm", "vllm_flash_attn", "deepspeed", "apex", "causal_conv1d", "mamba_ssm", "natten", "gsplat", "diff_gaussian_rasterization", "simple_knn", "tinycudann", "nvdiffrast", "kaolin", "minkowskiengine", "exllama", "exllamav2", "auto_gptq", "awq", "awq_ext", "autoawq", "sageattention", "sgl_kernel", "flashinfer", "cumm", "dgl", "torchsparse", "fused_ssim", "transformer_engine", "nerfacc", "curope", "groundingdino", "cupy", "onnxruntime", "ctranslate2", "faster_whisper", "llama_cpp", "tensorrt", "fbgemm_gpu", "torch2trt", "quanto", "marlin", "gptqmodel", "flash_mla", "deep_gemm", "pointnet2_ops", "chamfer_3d", "knn_cuda", "mmdet3d", "roi_align", "correlation_cuda", "spatial_correlation_sampler", "unsloth"])
 
 
 def flags(doc: Doc, facts: Facts) -> Flags:

@@ -44,7 +44,7 @@ def _products(held: loading.Catalog) -> dict[str, tuple[str, int, str, str, str,
 
     generations = {row.name: row.last_branch for row in held.architectures}
     soc = {row.sm for row in held.capabilities if row.integrated}
-    made = {}
+    made: dict[str, tuple[str, int, str, str, str, bool]] = {}
     for row in held.gpus:
         entry = (row.name, row.sm or 0, row.architecture, row.open_modules, row.last_branch or generations.get(row.architecture, ""),
                  row.sm in soc)

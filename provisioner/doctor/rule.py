@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import Any, NamedTuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "rules")
 SHARED = os.path.join(HERE, "signs.yaml")
-SHAPE = 4  # of the compiled form
+SHAPE = 5  # of the compiled form
 LANGUAGES = ("en", "zh")
 Expression = tuple[Any, ...]
 
@@ -40,10 +41,10 @@ class Rule(NamedTuple):
     """A cause class."""
 
     code: str
-    title: dict[str, str]
+    titles: dict[str, str]
     severity: str
     maturity: str
-    cause: dict[str, str]
+    causes: dict[str, str]
     looks_like: tuple[tuple[int, Expression, str], ...]  # score, condition, severity ("" = the rule's)
     beats: tuple[str, ...]
     confirm: tuple[Step, ...]
@@ -52,6 +53,24 @@ class Rule(NamedTuple):
     wrong: tuple[dict[str, str], ...]
     asks: tuple[dict[str, str], ...]
     sources: tuple[str, ...]
+
+    def title(self, lang: str) -> str:
+        """What is wrong, in a few words."""
+        from provisioner.doctor.fill import fill
+
+        return fill(self.titles[lang], {})
+
+    def document(self, lang: str) -> dict[str, Any]:
+        """The rule as a JSON object, its texts in one language."""
+        from provisioner.doctor.fill import fill
+
+        def steps(parts: tuple[Step, ...]) -> list[dict[str, Any]]:
+            return [{"text": fill(each.texts[lang], {}), "commands": each.commands} for each in parts]
+
+        return {"code": self.code, "title": self.title(lang), "severity": self.severity, "maturity": self.maturity,
+                "cause": fill(self.causes[lang], {}), "confirm": steps(self.confirm), "fix": steps(self.fix), "undo": steps(self.undo),
+                "wrong_fixes": [fill(each[lang], {}) for each in self.wrong], "asks": [fill(each[lang], {}) for each in self.asks],
+                "sources": list(self.sources)}
 
 
 class RuleBook(NamedTuple):
@@ -259,18 +278,31 @@ def read_files() -> tuple[dict[str, Any], dict[str, Any]]:
 _BOOK: RuleBook | None = None
 
 
-def load() -> RuleBook:
-    """All rules, out of the cache when the files have not changed since."""
+def book() -> RuleBook:
+    """All rules and signs, out of the cache when the files have not changed since."""
     global _BOOK
     if _BOOK is None:
         _BOOK = _load()
     return _BOOK
 
 
+def load() -> dict[str, Rule]:
+    """All rules by code, in the order of their codes."""
+    return {each.code: each for each in book().rules}
+
+
+def page(rule: Rule, lang: str) -> str:
+    """The rule's page as Markdown: what it looks like, why it happens, how to confirm, what to change, how to undo."""
+    from provisioner.doctor.pages import page as make
+
+    return make(rule, lang)
+
+
 def _stamp() -> str:
-    names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".yaml"))
-    states = [os.stat(path) for path in [FOLDER, SHARED, __file__, *(os.path.join(FOLDER, name) for name in names)]]
-    return f"{SHAPE} {HERE} {len(names)} " + " ".join(f"{state.st_mtime_ns}:{state.st_size}" for state in states)
+    with os.scandir(FOLDER) as entries:
+        files = sorted(entry.path for entry in entries if entry.name.endswith(".yaml"))
+    states = [os.stat(path) for path in [FOLDER, SHARED, __file__, *files]]
+    return f"{SHAPE} {sys.version} {HERE} {len(files)} " + " ".join(f"{state.st_mtime_ns}:{state.st_size}" for state in states)
 
 
 def _load() -> RuleBook:
@@ -288,27 +320,26 @@ def _load() -> RuleBook:
             return _thaw(held[1])
     except (OSError, ValueError, EOFError, TypeError, IndexError):
         pass
-    book = build(*read_files(), readers.LITERALS)
+    made = build(*read_files(), readers.LITERALS)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(f"{path}.{os.getpid()}", "wb") as stream:
-            marshal.dump((stamp, _freeze(book)), stream)
+            marshal.dump((stamp, _freeze(made)), stream)
         os.replace(f"{path}.{os.getpid()}", path)
     except OSError:
         pass  # a cache: the next run builds it again
-    return book
+    return made
 
 
-def _freeze(book: RuleBook) -> tuple[Any, ...]:
-    def steps(value: tuple[Step, ...]) -> tuple[Any, ...]:
-        return tuple(tuple(each) for each in value)
+_STEPS = (7, 8, 9)  # the fields of a rule that hold steps
 
-    rules = tuple(tuple(steps(value) if at in (7, 8, 9) else value for at, value in enumerate(each)) for each in book.rules)
-    return rules, {name: tuple(sign) for name, sign in book.signs.items()}, book.anchors
+
+def _freeze(made: RuleBook) -> tuple[Any, ...]:
+    rules = tuple(tuple(tuple(map(tuple, value)) if at in _STEPS else value for at, value in enumerate(each)) for each in made.rules)
+    return rules, {name: tuple(sign) for name, sign in made.signs.items()}, made.anchors
 
 
 def _thaw(held: tuple[Any, ...]) -> RuleBook:
-    def rule(value: tuple[Any, ...]) -> Rule:
-        return Rule(*(tuple(Step(*step) for step in part) if at in (7, 8, 9) else part for at, part in enumerate(value)))
-
-    return RuleBook(tuple(rule(each) for each in held[0]), {name: Sign(*sign) for name, sign in held[1].items()}, held[2])
+    rules = tuple(Rule._make(tuple(map(Step._make, part)) if at in _STEPS else part for at, part in enumerate(value))
+                  for value in held[0])
+    return RuleBook(rules, {name: Sign._make(sign) for name, sign in held[1].items()}, held[2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,13 @@ import pytest
 import yaml
 
 from provisioner.doctor import engine, infer, rule
+from provisioner.doctor.fill import fill
 
 HERE = Path(__file__).parent
 CODES = sorted(path.stem for path in Path(rule.FOLDER).glob("*.yaml"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def files() -> tuple[dict[str, Any], dict[str, Any]]:
     return rule.read_files()
 
@@ -55,8 +56,8 @@ def test_the_page_is_whole(code: str) -> None:
     assert content["maturity"] in ("stable", "new", "retired")
     assert content["looks_like"] and content["confirm"] and content["fix"] and content["sources"]
     assert {"title", "cause", "undo", "wrong", "asks"} <= set(content)
-    built = next(each for each in rule.load().rules if each.code == code)
-    for texts in (built.title, built.cause, *(step.texts for step in (*built.fix, *built.confirm, *built.undo)), *built.wrong, *built.asks):
+    built = next(each for each in rule.book().rules if each.code == code)
+    for texts in (built.titles, built.causes, *(step.texts for step in (*built.fix, *built.confirm, *built.undo)), *built.wrong, *built.asks):
         assert re.search(r"[\u4e00-\u9fff]", texts["zh"]), texts
         assert not re.search(r"[\u4e00-\u9fff]", texts["en"]), texts
 
@@ -93,7 +94,7 @@ def test_every_shared_sign_and_flag_is_used_or_known() -> None:
 
 def test_patterns_cannot_run_away() -> None:
     """No unbounded repeat inside a repeat, and no bare `.+`."""
-    for sign in rule.load().signs.values():
+    for sign in rule.book().signs.values():
         assert not re.search(r"\)[*+]\)?[*+]|\.\+(?!\?)", sign.pattern), sign
 
 
@@ -108,5 +109,5 @@ def test_literals_are_in_every_match() -> None:
 
 
 def test_values_unknown_to_a_text_are_left_out() -> None:
-    assert engine.fill("wheel[[ of {torch}]] on {gpu}", {"torch": "", "gpu": ""}) == "wheel on <gpu>"
-    assert engine.fill("wheel[[ of {torch}]]", {"torch": "2.7.1"}) == "wheel of 2.7.1"
+    assert fill("wheel[[ of {torch}]] on {gpu}", {"torch": "", "gpu": ""}) == "wheel on <gpu>"
+    assert fill("wheel[[ of {torch}]]", {"torch": "2.7.1"}) == "wheel of 2.7.1"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 from provisioner.doctor.facts import Doc, Facts
 
@@ -123,7 +123,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
 LITERALS: tuple[str, ...] = tuple(sorted({row[1] for row in _TABLE if len(row[1]) > 3}))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 

@@ -10,14 +10,14 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 from provisioner.doctor.facts import Doc, Facts
 
 LITERALS = ("gpu 0", "mib /", "compute m.", "persistence", "fabric", "product name", "geforce", "tesla", "quadro", "mig ")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _c(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
