@@ -8,6 +8,8 @@
 # Each step looks first whether it is needed, so the script may be run again at any time. Run it as root.
 # It leaves with 0 when all is done, 2 for a wrong call or machine, 4 when a step failed, 6 when the machine has to be rebooted
 # and the same command run again.
+#
+# shellcheck disable=SC2016 # values are single-quoted so that nothing in them is expanded: that is the point
 set -euo pipefail
 export LC_ALL=C.UTF-8
 
@@ -41,7 +43,6 @@ STEPS=(
   verify
 )
 
-# shellcheck disable=SC2016 # titles are texts: nothing in them is meant to be expanded
 title() {
   case $1 in
     check-system) printf '%s' 'Check that this is Debian 12 on x86_64' ;;
