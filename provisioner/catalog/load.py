@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from provisioner import __version__, resources
 from provisioner.errors import Problem
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from provisioner.catalog import model
 

@@ -13,10 +13,10 @@ Units and spellings: versions are strings in the vendor's spelling; capabilities
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from provisioner.records import Record
 
 
-class TorchRelease(NamedTuple):
+class TorchRelease(Record):
     """A stable torch release. Key: version."""
 
     version: str
@@ -28,7 +28,7 @@ class TorchRelease(NamedTuple):
     confidence: str
 
 
-class TorchBuild(NamedTuple):
+class TorchBuild(Record):
     """One build that exists: torch x CUDA build x platform x channel. Key: those four."""
 
     torch: str
@@ -48,7 +48,7 @@ class TorchBuild(NamedTuple):
     confidence: str
 
 
-class TorchArch(NamedTuple):
+class TorchArch(Record):
     """GPU code in a build. Key as TorchBuild."""
 
     torch: str
@@ -62,7 +62,7 @@ class TorchArch(NamedTuple):
     confidence: str
 
 
-class TorchPin(NamedTuple):
+class TorchPin(Record):
     """Libraries of a build. Key as TorchBuild."""
 
     torch: str
@@ -79,7 +79,7 @@ class TorchPin(NamedTuple):
     confidence: str
 
 
-class Companion(NamedTuple):
+class Companion(Record):
     """A release of a package built against torch. Key: package, version."""
 
     package: str
@@ -99,7 +99,7 @@ class Companion(NamedTuple):
     confidence: str
 
 
-class CompanionArch(NamedTuple):
+class CompanionArch(Record):
     """GPUs that a companion's ready wheels serve. Key: package, first."""
 
     package: str
@@ -113,7 +113,7 @@ class CompanionArch(NamedTuple):
     confidence: str
 
 
-class Toolkit(NamedTuple):
+class Toolkit(Record):
     """A CUDA toolkit release. Key: version (X.Y.Z; 10.x as X.Y.ZZZ)."""
 
     version: str
@@ -129,7 +129,7 @@ class Toolkit(NamedTuple):
     confidence: str
 
 
-class CudaMajor(NamedTuple):
+class CudaMajor(Record):
     """Minor-version compatibility: the lowest driver that runs every release of a CUDA major (from 11). Key: major.
     For CUDA 10 there is none: each minor has its own floor, given as major "10.0", "10.1", "10.2"."""
 
@@ -141,7 +141,7 @@ class CudaMajor(NamedTuple):
     confidence: str
 
 
-class ForwardCompat(NamedTuple):
+class ForwardCompat(Record):
     """A forward-compatibility package (cuda-compat-X-Y). Key: cuda."""
 
     cuda: str  # X.Y
@@ -152,7 +152,7 @@ class ForwardCompat(NamedTuple):
     confidence: str
 
 
-class Capability(NamedTuple):
+class Capability(Record):
     """A compute capability. Key: sm."""
 
     sm: int
@@ -168,7 +168,7 @@ class Capability(NamedTuple):
     confidence: str
 
 
-class Architecture(NamedTuple):
+class Architecture(Record):
     """A GPU generation and the drivers that serve it. Key: name."""
 
     name: str
@@ -182,7 +182,7 @@ class Architecture(NamedTuple):
     confidence: str
 
 
-class Gpu(NamedTuple):
+class Gpu(Record):
     """A product. Key: name, pci_id, subsystems (gpus.csv)."""
 
     name: str
@@ -203,7 +203,7 @@ class Gpu(NamedTuple):
     confidence: str
 
 
-class GpuAlias(NamedTuple):
+class GpuAlias(Record):
     """A way people write a product that normalising the name does not reach. Key: alias (lower case, no spaces)."""
 
     alias: str
@@ -213,7 +213,7 @@ class GpuAlias(NamedTuple):
     confidence: str
 
 
-class DriverBranch(NamedTuple):
+class DriverBranch(Record):
     """A driver branch (Linux numbering). Key: branch."""
 
     branch: str
@@ -231,7 +231,7 @@ class DriverBranch(NamedTuple):
     confidence: str
 
 
-class DriverRelease(NamedTuple):
+class DriverRelease(Record):
     """A point release. Key: version, platform."""
 
     version: str
@@ -244,7 +244,7 @@ class DriverRelease(NamedTuple):
     confidence: str
 
 
-class DriverOffer(NamedTuple):
+class DriverOffer(Record):
     """Which source offers which branches on which system. Key: os, arch, origin, first."""
 
     os: str
@@ -261,7 +261,7 @@ class DriverOffer(NamedTuple):
     confidence: str
 
 
-class Component(NamedTuple):
+class Component(Record):
     """A component's version in a toolkit release. Key: toolkit, component."""
 
     toolkit: str
@@ -272,7 +272,7 @@ class Component(NamedTuple):
     confidence: str
 
 
-class HostCompiler(NamedTuple):
+class HostCompiler(Record):
     """Compilers nvcc accepts (majors, inclusive). Key: toolkit (X.Y), compiler."""
 
     toolkit: str
@@ -284,7 +284,7 @@ class HostCompiler(NamedTuple):
     confidence: str
 
 
-class ToolkitOffer(NamedTuple):
+class ToolkitOffer(Record):
     """Toolkits that the vendor's repository holds for a system. Key: os, arch, first."""
 
     os: str
@@ -298,7 +298,7 @@ class ToolkitOffer(NamedTuple):
     confidence: str
 
 
-class Cudnn(NamedTuple):
+class Cudnn(Record):
     """A cuDNN release and the CUDA major (8.x: minor where built so) it is for. Key: version, cuda."""
 
     version: str
@@ -315,7 +315,7 @@ class Cudnn(NamedTuple):
     confidence: str
 
 
-class Nccl(NamedTuple):
+class Nccl(Record):
     """An NCCL release. Key: version."""
 
     version: str
@@ -329,7 +329,7 @@ class Nccl(NamedTuple):
     confidence: str
 
 
-class System(NamedTuple):
+class System(Record):
     """An operating system. Key: id."""
 
     id: str  # ubuntu2204: the vendor repository folder's name where there is one
@@ -355,7 +355,7 @@ class System(NamedTuple):
     confidence: str
 
 
-class RepositoryKey(NamedTuple):
+class RepositoryKey(Record):
     """A signing key of a repository. Key: os, origin."""
 
     os: str
@@ -370,7 +370,7 @@ class RepositoryKey(NamedTuple):
     confidence: str
 
 
-class PackageName(NamedTuple):
+class PackageName(Record):
     """How a thing is called by a package manager. Key: family, os, origin, thing, first.
 
     `pattern` may use {branch} {version} {cuda_dash} {cuda} {cuda_major} {kernel} {py}; several packages are separated by spaces."""
@@ -388,7 +388,7 @@ class PackageName(NamedTuple):
     confidence: str
 
 
-class JetPack(NamedTuple):
+class JetPack(Record):
     """A JetPack / L4T release. Key: l4t."""
 
     l4t: str
@@ -405,7 +405,7 @@ class JetPack(NamedTuple):
     confidence: str
 
 
-class Rule(NamedTuple):
+class Rule(Record):
     """A single number or statement that belongs to no other table (WSL's lowest Windows build, the last release of a channel).
     Key: id."""
 
@@ -417,7 +417,7 @@ class Rule(NamedTuple):
     confidence: str
 
 
-class Source(NamedTuple):
+class Source(Record):
     """Where facts come from. Key: id. Its own provenance is itself."""
 
     id: str

@@ -2,23 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from provisioner.errors import Problem, nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from provisioner.catalog.load import Catalog
     from provisioner.catalog.model import Gpu, System
 
 #: Words that say nothing about which product it is.
-_NOISE = ("nvidia", "geforce", "tesla", "quadro", "graphics", "gpu", "corporation", "(tm)", "(r)", "generation")
+_NOISE = frozenset("nvidia geforce tesla quadro graphics gpu corporation generation with design edition developer kit".split())
+#: Words of the machine around the GPU, or of the share of it that is in use.
+_AROUND = frozenset("hgx dgx nvl36 nvl72 shared".split())
+_OTHERS = frozenset("amd radeon instinct ati intel arc iris apple tpu gaudi habana ascend qualcomm adreno".split())
+
+
+def _words(text: str) -> list[str]:
+    """The words that tell products apart, memory last: "A100 80G SXM4" -> a100, sxm4, 80gb."""
+    lowered = text.lower()
+    if "[" in lowered:  # lspci puts the product in brackets after the chip
+        lowered = lowered[lowered.index("[") + 1:].partition("]")[0]
+    for mark in ("(r)", "(tm)", "(c)"):
+        lowered = lowered.replace(mark, " ")
+    words = "".join(each if each.isalnum() else " " for each in lowered).split()
+    if "mig" in words[1:]:
+        words = words[:words.index("mig", 1)]
+    kept, memory = [], []
+    for word in words:
+        if word in _NOISE:
+            continue
+        if word.endswith(("g", "gb")) and word.rstrip("bg").isdigit():
+            memory.append(word.rstrip("bg") + "gb")
+        elif len(word) == 5 and word[-1] == "s" and word[:4].isdigit():  # 4070S
+            kept.append(word[:4])
+            memory.insert(0, "super")
+        else:
+            kept.append("laptop" if word == "mobile" else word)
+    return kept + memory if kept else words
 
 
 def fold_gpu(text: str) -> str:
     """A product's name without case, spaces, hyphens and words that say nothing: "NVIDIA GeForce RTX 4090" -> "rtx4090"."""
-    words = text.lower().replace("-", " ").replace("_", " ").replace("/", " ").split()
-    kept = "".join(word for word in words if word not in _NOISE)
-    return kept or "".join(words)
+    return "".join(_words(text))
+
+
+def _foldings(text: str) -> Iterator[str]:
+    """Ways to read what somebody wrote, the nearest first: as it is, without the memory, without the machine around it, without
+    what marks a mobile card, with the family that was left out."""
+    words = _words(text)
+    plain = [word for word in words if not (word.endswith("gb") and word[:-2].isdigit())]
+    bare = [word for word in plain if word not in _AROUND]
+    still = "".join(bare).replace("maxq", "")
+    found = ["".join(words), "".join(plain), "".join(word for word in words if word not in _AROUND), "".join(bare), still]
+    if bare[:2] == ["rtx", "pro"] and "blackwell" not in bare:
+        found.append("".join([*bare[:3], "blackwell", *bare[3:]]))
+    found.append(still.replace("laptop", ""))
+    yield from found
+    if not still.startswith(("rtx", "gtx", "gt")):
+        for family in ("rtx", "gtx"):
+            yield from (family + each for each in found)
+    yield still + "laptop"
 
 
 def capability(text: str) -> int | None:
@@ -59,18 +103,21 @@ def find_gpu(catalog: Catalog, text: str) -> list[Gpu]:
     exact = [gpu for gpu in catalog.gpus if gpu.name.lower() == lowered]
     if exact:
         return exact
-    alias = catalog.row("gpu_aliases", lowered.replace(" ", "").replace("-", "")) or catalog.row("gpu_aliases", fold_gpu(wanted))
-    if alias is not None:
-        return [gpu for gpu in catalog.gpus if gpu.name == alias.name]
-    folded = fold_gpu(wanted)
-    index = catalog.extra("gpu-names", _index, "1")
-    found = [gpu for gpu in catalog.gpus if gpu.name in set(index.get(folded, ()))]
-    if found:
-        return found
-    near = nearest(folded, list(index))
-    names = [index[each][0] for each in near]
+    index = catalog.extra("gpu-names", _index, "2")
+    for folded in (lowered.replace(" ", "").replace("-", ""), *_foldings(wanted)):
+        alias = catalog.row("gpu_aliases", folded)
+        names = (alias.name,) if alias is not None else index.get(folded, ())
+        if names:
+            found = [gpu for gpu in catalog.gpus if gpu.name in names]
+            return sorted(found, key=lambda gpu: gpu.confidence != "measured")
+    words = _words(wanted)
+    if any(word in _OTHERS or (word[:2] in ("mi", "rx") and word[2:].rstrip("abtx").isdigit()) for word in words):
+        raise Problem("gpu-unknown", f"no NVIDIA product is called {wanted!r}",
+                      todo="name a GPU of NVIDIA's: those of other makers run no CUDA, and this project provisions nothing else")
+    near = nearest(fold_gpu(wanted), list(index)) if wanted else []
+    named = [index[each][0] for each in near]
     raise Problem("gpu-unknown", f"no NVIDIA product is called {wanted!r}",
-                  todo=f"did you mean {' or '.join(names)}?" if names else "write its capability (sm_89) or PCI id (10de:2684)")
+                  todo=f"did you mean {' or '.join(named)}?" if named else "write its capability (sm_89) or PCI id (10de:2684)")
 
 
 def _index(catalog: Catalog) -> dict[str, list[str]]:

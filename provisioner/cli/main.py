@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from provisioner.errors import BAD_INPUT, BUG, INTERRUPTED, OK
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from typing import NoReturn
 
 VERBS = ("init", "plan", "render", "apply", "verify", "doctor", "explain", "matrix", "update", "schema", "rules", "catalog",
          "fleet")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from provisioner.cli.files import LOCK, read, remember_lock, write
 from provisioner.cli.output import Paint, change_text, coloured, plan_text, refusal_text, why_text
 from provisioner.cli.text import say
 from provisioner.errors import BAD_INPUT, OK, UNSATISFIABLE, Problem
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from typing import Any
 
 SPEC_LIMIT = 1 << 20
 
@@ -32,10 +33,9 @@ def plan(options: Namespace) -> int:
         document = outcome.document()
         if options.take:
             return _take(options, spec, document)
-        if options.format == "json":
-            _print_json(document)
-        else:
-            sys.stdout.write(refusal_text(document, options.lang, paint, options.spec))
+        out = _json(document) if options.format == "json" else refusal_text(document, options.lang, paint, options.spec)
+        sys.stdout.write(out)
+        _remember(options, UNSATISFIABLE, out, "")
         return UNSATISFIABLE
     if options.take:
         raise Problem("take", say(options.lang, "take-fits"))
@@ -48,14 +48,22 @@ def plan(options: Namespace) -> int:
         return _why(options, outcome, document, paint)
     from provisioner.solver.lock import dump
 
-    told = _write_lock(options, path, dump(lock))
-    if options.format == "json":
-        _print_json(document)
-    else:
-        sys.stdout.write(plan_text(document, spec.name, options.lang, paint, options.spec))
-        if told:
-            sys.stderr.write(told + "\n")
+    lock_text = dump(lock)
+    told = _write_lock(options, path, lock_text)
+    out = _json(document) if options.format == "json" else plan_text(document, spec.name, options.lang, paint, options.spec)
+    sys.stdout.write(out)
+    if told and options.format == "text":
+        sys.stderr.write(told + "\n")
+    _remember(options, OK, out, lock_text)
     return OK
+
+
+def _remember(options: Namespace, status: int, out: str, lock_text: str) -> None:
+    """Keep a plain answer for the next time that the same is asked."""
+    if options.all == 1 and not options.frozen and options.spec != "-":
+        from provisioner.cli.remembered import remember
+
+        remember(options, status, out, lock_text)
 
 
 def lock_of(spec: Any, outcome: Any) -> dict[str, Any]:
@@ -69,10 +77,14 @@ def lock_of(spec: Any, outcome: Any) -> dict[str, Any]:
     return lock
 
 
-def _print_json(document: dict[str, Any]) -> None:
+def _json(document: dict[str, Any]) -> str:
     import json
 
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    sys.stdout.write(_json(document))
 
 
 def _lock_path(options: Namespace) -> str | None:

@@ -62,7 +62,7 @@ def remember(options: object, status: int, out: str, lock_text: str) -> None:
     """Keep the answer to a `plan` for the next time. `options` are the parsed ones."""
     spec, form, lang = str(options.spec), str(options.format), str(options.lang)  # type: ignore[attr-defined]
     key = _key(spec, form, lang)
-    if key is None:
+    if key is None or (status == 0 and not lock_text):
         return
     import marshal
 

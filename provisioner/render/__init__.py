@@ -6,7 +6,10 @@ new format is a folder.
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 MAIN_SCRIPT = "install.sh"
 

@@ -6,10 +6,15 @@ templates of a format; here is which steps there are, in which order, and with w
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from provisioner.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Step(NamedTuple):
+
+class Step(Record):
     """One step. id: what the templates are called. title: (English, Chinese). values: what the template gets.
 
     root: needs root. undo: whether it can be undone (a reboot cannot)."""

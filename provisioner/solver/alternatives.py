@@ -7,14 +7,17 @@ fits. Every one is put into the spec and solved again before it is offered, so n
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from provisioner.errors import ProblemList
+from provisioner.records import Record
 from provisioner.solver import tables as t
 from provisioner.solver.words import say
 from provisioner.versions import Range, sort_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from provisioner.solver.answer import Answer
     from provisioner.solver.problem import Question
     from provisioner.solver.search import Constraint
@@ -27,7 +30,7 @@ _MOST = 6  # ways out that are told
 _TRIES = 14  # specs that are solved for them
 
 
-class Change(NamedTuple):
+class Change(Record):
     """One line of the spec, before and after; `to` None takes it out."""
 
     field: str
@@ -39,7 +42,7 @@ class Change(NamedTuple):
         return {"field": self.field, "from": self.before, "to": self.to}
 
 
-class Way(NamedTuple):
+class Way(Record):
     """A way out: its changes, and the answer to the changed spec."""
 
     changes: tuple[Change, ...]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from provisioner.solver import tables as t
 from provisioner.solver.cards import capability_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from provisioner.solver.problem import Question
 
 

@@ -5,13 +5,14 @@ Names of packages come from the catalogue's table `package_names`, by family, sy
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from provisioner.solver import tables as t
 from provisioner.solver.caveats import fabric
 from provisioner.solver.explain import is_ready
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from provisioner.solver.plan import Plan
 
 #: Companions that PyTorch's own index carries beside torch; everything else comes from the package index afterwards.
@@ -21,10 +22,11 @@ _BESIDE_TORCH = ("torchvision", "torchaudio", "torchtext", "torchao", "triton", 
 def artefacts(plan: Plan) -> dict[str, Any]:
     """The `artefacts` of a lock. Shapes:
 
-    system (row of `systems`), kind, repository {url, list_name, key_fingerprint, keyring_url, keyring_sha256, origin} or null,
-    driver {action install|keep, origin, version, branch, flavour, packages, pin, prerequisites, headers} or null, fabric {packages} or
+    system (row of `systems`), kind, repository {url, list_name, key_fingerprint, keyring_url, keyring_sha256, origin, tools} or null,
+    components (of the distribution's own archive that have to be on), extra_repository {packages, components} or null,
+    driver {action install|keep, origin, version, branch, flavour, packages, pin, stream, prerequisites, headers} or null, fabric {packages} or
     null, toolkit {version, packages, origin vendor|runfile|conda, home, compiler} or null, cudnn / nccl {version, packages} or null,
-    compat {package, cuda} or null, python {version, packages, source system|deadsnakes|uv|conda}, environment, installer, index_url,
+    compat {package, cuda} or null, python {version, packages, source system|uv|conda, bootstrap}, environment, installer, index_url,
     extra_index_urls, requirements (from index_url), plain_requirements (from the package index, after those), conda {channels, specs}
     or null, expect {torch, cuda, cudnn, sm, arch_list}. A package is {name, version}, version "" where any will do."""
     return _Artefacts(plan).made()
@@ -45,9 +47,12 @@ class _Artefacts:
         vendor = [driver and driver["origin"] == "vendor" and driver["action"] == "install", toolkit and toolkit["origin"] == "vendor",
                   libraries["cudnn"], libraries["nccl"], answer.compat]
         requirements, plain = self._requirements()
+        repository = self._repository() if any(vendor) else None
+        own = bool(driver and driver["action"] == "install" and driver["origin"] == "distro")
         return {
             "system": self.system._asdict(), "kind": self.here.kind, "arch": self.here.arch,
-            "repository": self._repository() if any(vendor) else None,
+            "repository": repository, "components": self._names("distro" if own else "vendor", "components") if own or repository else [],
+            "extra_repository": self._extra_repository() if driver and driver["action"] == "install" else None,
             "driver": driver, "fabric": self._fabric(), "toolkit": toolkit, **libraries,
             "compat": {"package": answer.compat, "cuda": wheel[t.CUDA]} if answer.compat else None,
             "python": self._python(), "environment": q.spec.environment, "installer": q.spec.installer,
@@ -62,7 +67,7 @@ class _Artefacts:
 
     # -- names of packages
 
-    def _names(self, origin: str, thing: str, number: str = "", version: str = "") -> list[str]:
+    def _names(self, origin: str, thing: str, number: str = "", version: str = "", python: str = "") -> list[str]:
         """Packages of a thing on this system, their patterns filled in; [] when the catalogue has no row."""
         rows = [row for row in self.q.catalog.package_names if row.thing == thing and row.origin == origin
                 and row.family == self.system.family and row.os in ("", self.system.id)
@@ -70,13 +75,14 @@ class _Artefacts:
         if not rows:
             return []
         row = max(rows, key=lambda each: (each.os == self.system.id, bool(each.first or each.last)))
-        return self._fill(row.pattern, number, version).split()
+        return self._fill(row.pattern, number, version, python).split()
 
-    def _fill(self, pattern: str, number: str, version: str) -> str:
+    def _fill(self, pattern: str, number: str, version: str, python: str) -> str:
         toolkit = self.answer.toolkit or self.answer.wheel[t.CUDA] or ""
         cuda = t.minor(toolkit)
         values = {"branch": self.answer.branch, "version": version, "cuda": cuda, "cuda_dash": cuda.replace(".", "-"),
-                  "cuda_major": cuda.split(".")[0], "py": self.answer.python, "kernel": "$(uname -r)",
+                  "cuda_major": cuda.split(".")[0], "py": python or self.answer.python, "kernel": "$(uname -r)",
+                  "arch": self.here.arch,
                   "major": number.split(".")[0] if number else ""}
         for name, value in values.items():
             pattern = pattern.replace("{" + name + "}", value)
@@ -95,8 +101,15 @@ class _Artefacts:
             return None
         key = self.q.catalog.row("keys", os, "vendor") or self.q.catalog.row("keys", self.system.id, "vendor")
         sha = (key.keyring_sha256 if self.here.arch == "x86_64" else key.keyring_sha256_aarch64) if key else None
+        # the catalogue names the keyring of the x86-64 folder; each folder has a file of that name
+        keyring = f"{url}/{key.keyring_url.rsplit('/', 1)[-1]}" if key else None
         return {"url": url, "list_name": f"cuda-{os}-{self.here.arch}", "key_fingerprint": key.fingerprint if key else None,
-                "keyring_url": key.keyring_url if key else None, "keyring_sha256": sha, "origin": "vendor"}
+                "keyring_url": keyring, "keyring_sha256": sha, "origin": "vendor", "tools": self._names("vendor", "repository-tools")}
+
+    def _extra_repository(self) -> dict[str, Any] | None:
+        """The repository that DKMS comes from where the distribution itself has none (EPEL)."""
+        packages = self._names("distro", "extra-repository")
+        return {"packages": packages, "components": self._names("distro", "extra-components")} if packages else None
 
     def _driver(self) -> dict[str, Any] | None:
         answer = self.answer
@@ -104,7 +117,8 @@ class _Artefacts:
         if not choices["driver"]:
             return None
         told: dict[str, Any] = {"action": "install", "origin": choices["driver_source"], "version": answer.driver, "branch": answer.branch,
-                                "flavour": choices["driver_flavour"], "packages": [], "pin": None, "prerequisites": [], "headers": ""}
+                                "flavour": choices["driver_flavour"], "packages": [], "pin": None, "stream": "", "prerequisites": [],
+                                "headers": ""}
         if choices["driver_source"] == "preinstalled":
             return told | {"action": "keep"}
         if self.here.drivers == "windows":
@@ -114,6 +128,7 @@ class _Artefacts:
         pin = self._names(answer.origin, "driver-pin", answer.branch, answer.driver)
         if pin:
             told["pin"] = {"name": pin[0], "version": answer.driver}
+        told["stream"] = " ".join(self._names(answer.origin, f"stream-{answer.flavour}", answer.branch))
         origin = answer.origin
         told["prerequisites"] = self._names(origin, "prerequisites", answer.branch) or self._names("vendor", "prerequisites", answer.branch) \
             or self._names("distro", "prerequisites", answer.branch)
@@ -154,16 +169,33 @@ class _Artefacts:
         if not self.plan.world[q.cudnn if name == "cudnn" else q.nccl]:
             return None
         version = str(self.answer.library(name))
-        return {"version": version, "packages": self._packages("vendor", name, version if name == "cudnn" else "", version)}
+        return {"version": version, "packages": self._packages("vendor", name, version if name == "cudnn" else "",
+                                                               version if name == "cudnn" else self._nccl_build(version))}
+
+    def _nccl_build(self, version: str) -> str:
+        """An NCCL release as packages spell it: there is one for each of several CUDA releases, and without a name the newest is taken."""
+        row = self.q.catalog.row("nccl", version)
+        major = t.minor(self.answer.toolkit or self.answer.wheel[t.CUDA] or "").split(".", maxsplit=1)[0]
+        built = sorted((each for each in (row.suffixes if row else ()) if each.split(".")[0] == major), key=t.version_key)
+        return f"{version}-1+cuda{built[-1]}" if built else version
 
     def _python(self) -> dict[str, Any]:
         python = self.answer.python
         if self.q.spec.installer in ("conda", "pixi"):
-            return {"version": python, "packages": [], "source": "conda"}
+            return {"version": python, "packages": [], "source": "conda", "bootstrap": ""}
         if python == self.system.python or python in self.system.pythons:
-            own = self._names("distro", "python" if python == self.system.python else "python-other") or self._names("distro", "python")
-            return {"version": python, "packages": [{"name": name, "version": ""} for name in own], "source": "system"}
-        return {"version": python, "packages": [], "source": "uv"}
+            return {"version": python, "packages": self._own_python(python), "source": "system", "bootstrap": ""}
+        # uv brings the interpreter; uv itself is put there by a Python of the system that it still runs on
+        row = self.q.catalog.row("rules", "uv-min-python")
+        able = [each for each in (self.system.python, *reversed(self.system.pythons)) if each and row
+                and t.version_key(each) >= t.version_key(row.value)]
+        return {"version": python, "packages": self._own_python(able[0]) if able else [], "source": "uv", "bootstrap": able[0] if able else ""}
+
+    def _own_python(self, python: str) -> list[dict[str, str]]:
+        """The packages of an interpreter that the system packages."""
+        own = self._names("distro", "python" if python == self.system.python else "python-other", python=python) \
+            or self._names("distro", "python", python=python)
+        return [{"name": name, "version": ""} for name in own]
 
     # -- Python packages
 

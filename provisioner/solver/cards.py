@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from provisioner.errors import Problem, ProblemList, nearest
+from provisioner.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Card(NamedTuple):
+class Card(Record):
     """One kind of GPU in the machine."""
 
     field: str  # gpus[0]: the first entry that names it

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from provisioner.solver import tables as t
 from provisioner.solver.explain import is_ready
 from provisioner.solver.reasons import wheel_name
 from provisioner.solver.words import say
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from provisioner.solver.plan import Plan
+
+    _Found = list[tuple[str, str, dict[str, Any]]]
 
 
 def caveats(plan: Plan) -> list[dict[str, str]]:
@@ -21,7 +24,6 @@ def caveats(plan: Plan) -> list[dict[str, str]]:
     return told
 
 
-_Found = list[tuple[str, str, dict[str, Any]]]
 
 
 def _certainty(plan: Plan) -> _Found:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from provisioner.solver import tables as t
 from provisioner.solver.cards import capability_name
 from provisioner.solver.reasons import Teller, blame, place_text, wheel_name
 from provisioner.solver.words import say
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from provisioner.solver.plan import Plan
     from provisioner.solver.search import Constraint
 

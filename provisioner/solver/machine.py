@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from provisioner.errors import Problem, ProblemList
+from provisioner.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Machine(NamedTuple):
+class Machine(Record):
     """A target as the rules need it."""
 
     system: Any  # row of `systems`

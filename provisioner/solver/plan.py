@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from provisioner.solver.answer import Answer
 from provisioner.solver.problem import Question
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from provisioner.solver.alternatives import Way
 
 

@@ -25,14 +25,18 @@ Every constraint names the line of the spec that asks for it (a requirement) and
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Any, NamedTuple
 
 from provisioner.errors import Problem, ProblemList, nearest
+from provisioner.records import Record
 from provisioner.solver import tables as t
 from provisioner.solver.cards import Card, cards
 from provisioner.solver.machine import Machine, machine
 from provisioner.solver.search import World
 from provisioner.versions import Range, is_dotted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 OPEN, PROPRIETARY, NO_MODULE = 1, 2, 4
 VENDOR, DISTRO, RUNFILE, PREINSTALLED, NO_ORIGIN = 1, 2, 4, 8, 16
@@ -41,7 +45,7 @@ FLAVOURS = ("open", "proprietary", "")
 CUBIN, PTX, UNKNOWN = 1, 2, 4
 
 
-class Requirement(NamedTuple):
+class Requirement(Record):
     """One line of the user's."""
 
     field: str

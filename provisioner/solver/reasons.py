@@ -7,14 +7,15 @@ without that fact, and tells what is wrong with that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 from provisioner.solver import tables as t
 from provisioner.solver.cards import Card, capability_name
 from provisioner.solver.words import say
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from provisioner.solver.problem import Question, Requirement
     from provisioner.solver.search import Constraint
 
@@ -32,19 +33,25 @@ def order_of(field: str) -> tuple[int, str]:
 def blame(question: Question, extra: Sequence[Constraint] = ()) -> tuple[list[str], list[str]]:
     """Requirements (fields) and facts (groups) that together admit no world with `extra`; both minimal.
 
-    The machine and the installer are named only where the facts are theirs: first everything else is tried alone."""
+    Target, installer and toolkit are circumstances: without its line each has a default, which may fit less. A conflict is looked
+    for with them in place, and each is named when there is none with its default instead (for the target: an ordinary machine)."""
     world = question.world
-    fields = sorted(question.requirements, key=order_of)
-    given = [field for field in fields if field.startswith("target") or field == "installer"]
-    others = [field for field in fields if field not in given]
-    facts = list(question.facts_used)
-    if not world.holds(frozenset(given), extra):
-        found = world.conflict(others, frozenset(given), extra)
-        off = frozenset(fields) - frozenset(found)
-        return found, world.conflict(facts, off, extra)
+    defaults: dict[str, list[Constraint]] = {"target": [], "installer": [_only(question.wheel, question.tables["wheel_channel"]["pip"])]}
+    if question.packages:
+        defaults["toolkit"] = [_only(question.toolkit, 1)]
+    fields = sorted((field for field in question.requirements if field not in defaults), key=order_of)
     found = world.conflict(fields, frozenset(), extra)
-    off = frozenset(fields) - frozenset(found)
-    return found, world.conflict(facts, off, extra)
+    rest = frozenset(fields) - frozenset(found)
+    for name in [each for each in question.requirements if each in defaults]:
+        if world.holds(rest | {name}, [*extra, *defaults[name]]):
+            found.append(name)
+        elif not defaults[name]:
+            rest |= {name}
+    return found, world.conflict(list(question.facts_used), rest, extra)
+
+
+def _only(variable: int, values: int) -> Constraint:
+    return (variable,), ((values,),), frozenset()
 
 
 class Told:

@@ -14,7 +14,10 @@ that is how conflicts and repairs are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Box = tuple[int, ...]
 Constraint = tuple[tuple[int, ...], tuple[Box, ...], frozenset[str]]  # variables, boxes, groups

@@ -13,12 +13,15 @@ The preference order inside each list is decided here, between the lists in `pro
 
 from __future__ import annotations
 
-from typing import Any
-
 from provisioner.versions import Range, is_dotted, key, sort_key
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Masks = dict[Any, int]
+
 FORMAT = "5"  # goes up when the shapes below change
-Masks = dict[Any, int]
 
 
 def tables(catalog: Any) -> dict[str, Any]:

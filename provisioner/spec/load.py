@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from provisioner.errors import Problem, ProblemList, nearest
 from provisioner.spec.words import say
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from provisioner.spec.tree import Mapping, Node
     from provisioner.spec.types import Spec
 

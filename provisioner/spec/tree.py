@@ -6,12 +6,15 @@ spec needs them, and some of them are how a small file becomes a large problem.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Union
-
 import yaml
 
 from provisioner.errors import Problem
+from provisioner.records import Record
 from provisioner.spec.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Union
 
 DEPTH = 12
 ENOUGH = 100  # problems after which reading ends: nobody mends more at a time
@@ -19,7 +22,7 @@ REFUSED = "\0refused"  # stands for a value that was refused already; no file ca
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class Scalar(NamedTuple):
+class Scalar(Record):
     """A scalar as written. plain: without quotes, so that null, true and false mean what YAML says."""
 
     text: str
@@ -28,7 +31,7 @@ class Scalar(NamedTuple):
     column: int
 
 
-class Sequence(NamedTuple):
+class Sequence(Record):
     """A list."""
 
     items: list[Node]
@@ -36,7 +39,7 @@ class Sequence(NamedTuple):
     column: int
 
 
-class Mapping(NamedTuple):
+class Mapping(Record):
     """A mapping; `keys` has the place of each key."""
 
     items: dict[str, Node]
@@ -45,7 +48,8 @@ class Mapping(NamedTuple):
     column: int
 
 
-Node = Union[Scalar, Sequence, Mapping]  # noqa: UP007 - `|` would be evaluated here, before the classes know each other
+if TYPE_CHECKING:
+    Node = Union[Scalar, Sequence, Mapping]
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 

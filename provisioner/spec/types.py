@@ -7,17 +7,17 @@ Ranges stay as the user wrote them: PEP 440 specifier text ("~=2.5.0"), or an ex
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from provisioner.records import Record
 
 
-class Place(NamedTuple):
+class Place(Record):
     """A place in the user's file, both counted from 1."""
 
     line: int
     column: int
 
 
-class Target(NamedTuple):
+class Target(Record):
     """The machine. `os` is a catalogue system id after aliases were resolved by the solver; here it is as written."""
 
     os: str
@@ -33,7 +33,7 @@ class Target(NamedTuple):
     nvswitch: bool | None = None
 
 
-class DriverWish(NamedTuple):
+class DriverWish(Record):
     """What is asked of the driver. `version` is a range or an exact release; with `keep` it is what the machine has."""
 
     version: str | None = None
@@ -42,7 +42,7 @@ class DriverWish(NamedTuple):
     keep: bool = False
 
 
-class Spec(NamedTuple):
+class Spec(Record):
     """A whole spec. `gpus` None = nothing said; () = none, CPU only; repeated entries count cards."""
 
     target: Target
