@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
-from provisioner.doctor import infer, readers, rule
+from provisioner.doctor import infer, plan, readers, rule
 from provisioner.doctor.clean import Anchors, Line, read
 from provisioner.doctor.facts import Doc, Facts
 from provisioner.doctor.fill import fill
@@ -186,14 +186,17 @@ def judge(doc: Doc, facts: Facts, mode: str, lang: str) -> Report:
         floor = max(LEAST, ranked[0][0] - 55)
         ranked = [held for held in ranked if held[0] >= floor][:MOST]
     values = infer.values(doc, facts, evidence.flags) if ranked else {}
-    findings = tuple(_finding(each, score, severity, lines, evidence, values, lang)
-                     for score, severity, lines, each in ranked)
+    findings: list[Finding] = []
+    for height, severity, lines, each in ranked:
+        held = {**evidence.flags, "wsl": []} if evidence.lines("wsl") else evidence.flags
+        choices = plan.solve(each.code, facts, held, values) if not findings else None
+        findings.append(_finding(each, height, severity, lines, evidence, values, choices, lang))
     read_out = {name: [fact.value for fact in held][:12] for name, held in sorted(facts.known.items())}
-    return Report(findings, read_out, tuple(_asks(facts, doc, lang)) if not findings else (), mode)
+    return Report(tuple(findings), read_out, tuple(_asks(facts, doc, lang)) if not findings else (), mode)
 
 
 def _finding(each: rule.Rule, score: float, severity: str, lines: list[Line], evidence: Evidence, values: dict[str, str],
-             lang: str) -> Finding:
+             choices: dict[str, Any] | None, lang: str) -> Finding:
     family = values.get("family", "")
     quoted = {(line.source, line.number): line for line in lines if line.text}
     shown = tuple(sorted(list(quoted.values())[:6], key=lambda line: (line.source, line.number)))
@@ -208,10 +211,9 @@ def _finding(each: rule.Rule, score: float, severity: str, lines: list[Line], ev
             made.append(Fix(fill(step.texts[lang], values), command))
         return tuple(made)
 
-    plan = infer.plan_fix(each.code, evidence.facts, values, lang)
     fixes = steps(each.fix)
-    if plan:
-        fixes = (Fix(*plan), *fixes)
+    if choices is not None:
+        fixes = (Fix(*plan.step(choices, values, lang)), *fixes)
     return Finding(each.code, fill(each.titles[lang], values), severity, confidence, round(score), shown, fill(each.causes[lang], values),
                    fixes, tuple(fill(ask[lang], values) for ask in each.asks), steps(each.confirm),
                    tuple(fill(wrong[lang], values) for wrong in each.wrong), steps(each.undo), each.maturity)

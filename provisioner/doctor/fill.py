@@ -6,6 +6,15 @@ import re
 
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 _SLOT = re.compile(r"\{([a-z_0-9]+)\}")
+#: how an unknown value is written in a command
+_UNKNOWN = {
+    "built_dash": "<X-Y>", "built_cuda": "<X.Y>", "plan_branch": "<branch>", "legacy_branch": "<branch>", "driver_branch": "<branch>",
+    "driver": "<version>", "best_index": "https://download.pytorch.org/whl/<cuXYZ>", "same_index": "https://download.pytorch.org/whl/<cuXYZ>",
+    "fit_index": "https://download.pytorch.org/whl/<cuXYZ>", "new_index": "https://download.pytorch.org/whl/<cuXYZ>",
+    "old_index": "https://download.pytorch.org/whl/<cuXYZ>", "want_torch": "<version>", "good_python": "<3.N>", "gcc_fit": "<N>",
+    "mac_last": "<version>", "keyring_url": "<address of cuda-keyring for this system>", "repo_url": "<address of the repository>",
+    "sm_dot": "<X.Y>", "torch_pin": "", "torchvision_pin": "", "jetson_index": "<address for this JetPack>",
+}
 
 
 def fill(text: str, values: dict[str, str]) -> str:
@@ -15,4 +24,4 @@ def fill(text: str, values: dict[str, str]) -> str:
         return found[1] if all(values.get(name) for name in _SLOT.findall(found[1])) else ""
 
     text = _OPTIONAL.sub(optional, text)
-    return _SLOT.sub(lambda found: values.get(found[1]) or f"<{found[1].replace('_', '-')}>", text)
+    return _SLOT.sub(lambda found: values.get(found[1]) or _UNKNOWN.get(found[1], f"<{found[1].replace('_', '-')}>"), text)

@@ -432,7 +432,7 @@ def _health(facts: Facts, held: Flags, say: Any) -> None:
 def values(doc: Doc, facts: Facts, held: Flags) -> dict[str, str]:
     """What the texts of rules may name."""
     made = {name: facts.value(name) for name in ("driver", "python", "kernel", "torchvision", "glibc", "nvcc", "numpy", "gcc", "l4t",
-                                                 "gcc_limit", "glibc_wanted", "nvml", "want_torch", "cvd", "index", "xid")}
+                                                 "gcc_limit", "glibc_wanted", "nvml", "want_torch", "cvd", "index", "xid", "min_torch")}
     torch, build = torch_version(facts), build_of(facts)
     made["torch"] = torch.value if torch else ""
     made["build"] = build[0] if build else ""
@@ -454,6 +454,9 @@ def values(doc: Doc, facts: Facts, held: Flags) -> dict[str, str]:
     memory = oom.read(doc) if "oom" in held else None
     if memory:
         made.update(_sizes(memory))
+    found = facts.value("found_driver")
+    header = facts.value("driver_cuda")
+    made["served_major"] = found[:-3] if found else header.split(".")[0] if re.fullmatch(r"\d+\.\d", header) else ""
     look.fill(made, cards, [fact.value for fact in facts.all("gpu")], platform_of(facts, held), made["driver"] if facts.first("driver") else "")
     return made
 
@@ -472,8 +475,3 @@ def _family(system: str, facts: Facts, held: Flags) -> str:
             return family
     manager = facts.value("package_manager")
     return {"apt": "debian", "dnf": "rhel", "yum": "rhel", "zypper": "suse", "pacman": "arch"}.get(manager, "")
-
-
-def plan_fix(code: str, facts: Facts, known: dict[str, str], lang: str) -> tuple[str, str] | None:
-    """The concrete plan for this machine as the first step of the fix, where the catalogue gives one."""
-    return None

@@ -190,15 +190,16 @@ def _ranked(held: loading.Catalog) -> dict[str, list[tuple[str, str, str, tuple[
     return made
 
 
-def choose(cards: list[int], platform: str, driver: str, python: str) -> Choice | None:
-    """The newest CUDA build with code for all GPUs, which the driver runs, with a wheel for the Python; unknown ones bind nothing."""
+def choose(cards: list[int], platform: str, driver: str, python: str, major: int = 0) -> Choice | None:
+    """The newest CUDA build with code for all GPUs, which the driver runs, with a wheel for the Python; unknown ones
+    bind nothing. `major`: the highest CUDA major, 0 = any."""
     held = catalog()
     if held is None:
         return None
     minor = ".".join(python.split(".")[:2])
     have = versions.key(driver) if driver else ()
     for torch, build, index, pythons, served, linux, windows in held.extra("doctor-wheels", _ranked, "1").get(platform, ()):
-        if minor and pythons and minor not in pythons:
+        if (minor and pythons and minor not in pythons) or (major and int(build[2:-1]) > major):
             continue
         if any(sm not in served for sm in cards):
             continue
@@ -217,14 +218,16 @@ def fill(made: dict[str, str], cards: list[int], names: list[str], platform: str
     if platform.startswith("macos"):
         platform = "linux_x86_64"
     python = made.get("python", "")
-    plain = versions.is_dotted(driver) and driver
-    best = choose(cards, platform, plain or "", python) or choose(cards, platform, "", python) or choose(cards, platform, "", "") \
+    plain = driver if versions.is_dotted(driver) else ""
+    best = choose(cards, platform, plain, python) or choose(cards, platform, "", python) or choose(cards, platform, "", "") \
         or choose([], platform, "", "")
     if best:
         made.update(plan_torch=best.torch, plan_build=best.build, best_index=best.index_url)
         gpu_only = choose(cards, platform, "", "") or best
         made["new_index"] = made["old_index"] = gpu_only.index_url
-        fit = choose(cards, platform, plain or "", "")
+        told = made.get("served_major", "")
+        bound = int(told) if told else int(made["build"][2:-1]) - 1 if made.get("build", "").startswith("cu") else 0
+        fit = choose(cards, platform, plain, "") if plain else choose(cards, platform, "", "", bound)
         made["fit_index"] = fit.index_url if fit else best.index_url
     current = made.get("torch", "").split("+")[0]
     same = [row for row in wheels(made.get("torch") or made.get("want_torch", "")) if row.platform == platform

@@ -115,6 +115,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("jetpack", "jetpack", r"jetpack[ :=-]{0,3}(\d(?:\.\d+)*)", 2),
     ("windows", "windows", r"\b(windows (?:10|11|server ?\d*))", 2),
     ("compiled_for", "was built for", r"pytorch (\d\S+) with cuda", 1),
+    ("min_torch", "at least", r"upgrade torch to at least v?(\d+\.\d+(?:\.\d+)?)", 3),
     ("transformers", "transformers", rf"transformers(?:==|:? |\s+)v?{_V}", 1),
     ("xid", "xid", r"xid(?: error)?[ :=]{0,3}(?:\(pci:[\w:.]+\)[:,]? )?(\d{1,3})\b", 2),
     ("fm_version", "fabric manager", r"fabric ?manager[^\n]{0,30} version:? (\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 2),
