@@ -24,8 +24,8 @@ def artefacts(plan: Plan) -> dict[str, Any]:
 
     system (row of `systems`), kind, repository {url, list_name, key_fingerprint, keyring_url, keyring_sha256, origin, tools} or null,
     components (of the distribution's own archive that have to be on), extra_repository {packages, components} or null,
-    driver {action install|keep, origin, version, branch, flavour, packages, pin, stream, prerequisites, headers} or null, fabric {packages} or
-    null, toolkit {version, packages, origin vendor|runfile|conda, home, compiler} or null, cudnn / nccl {version, packages} or null,
+    driver {action install|keep, origin, version, branch, flavour, packages, pin, stream, prerequisites, headers} or null, fabric
+    {packages} or null, toolkit {version, packages, origin vendor|runfile|conda, home, compiler} or null, cudnn / nccl {version, packages} or null,
     compat {package, cuda} or null, python {version, packages, source system|uv|conda, bootstrap}, environment, installer, index_url,
     extra_index_urls, requirements (from index_url), plain_requirements (from the package index, after those), conda {channels, specs}
     or null, expect {torch, cuda, cudnn, sm, arch_list}. A package is {name, version}, version "" where any will do."""
@@ -82,7 +82,6 @@ class _Artefacts:
         cuda = t.minor(toolkit)
         values = {"branch": self.answer.branch, "version": version, "cuda": cuda, "cuda_dash": cuda.replace(".", "-"),
                   "cuda_major": cuda.split(".")[0], "py": python or self.answer.python, "kernel": "$(uname -r)",
-                  "arch": self.here.arch,
                   "major": number.split(".")[0] if number else ""}
         for name, value in values.items():
             pattern = pattern.replace("{" + name + "}", value)
@@ -130,8 +129,8 @@ class _Artefacts:
             told["pin"] = {"name": pin[0], "version": answer.driver}
         told["stream"] = " ".join(self._names(answer.origin, f"stream-{answer.flavour}", answer.branch))
         origin = answer.origin
-        told["prerequisites"] = self._names(origin, "prerequisites", answer.branch) or self._names("vendor", "prerequisites", answer.branch) \
-            or self._names("distro", "prerequisites", answer.branch)
+        told["prerequisites"] = self._names(origin, "prerequisites", answer.branch) \
+            or self._names("vendor", "prerequisites", answer.branch) or self._names("distro", "prerequisites", answer.branch)
         headers = self._names(origin, "headers", answer.branch) or self._names("vendor", "headers", answer.branch) \
             or self._names("distro", "headers", answer.branch)
         told["headers"] = " ".join(headers)
@@ -139,7 +138,7 @@ class _Artefacts:
 
     def _fabric(self) -> dict[str, Any] | None:
         answer = self.answer
-        if fabric(self.plan) != "yes" or answer.origin == "preinstalled" and not self.here.installs_driver:
+        if fabric(self.plan) != "yes" or (answer.origin == "preinstalled" and not self.here.installs_driver):
             return None
         origin = answer.origin if answer.origin in ("vendor", "distro") else "vendor"
         packages = self._packages(origin, "fabric-manager", answer.branch, answer.driver)
@@ -189,7 +188,8 @@ class _Artefacts:
         row = self.q.catalog.row("rules", "uv-min-python")
         able = [each for each in (self.system.python, *reversed(self.system.pythons)) if each and row
                 and t.version_key(each) >= t.version_key(row.value)]
-        return {"version": python, "packages": self._own_python(able[0]) if able else [], "source": "uv", "bootstrap": able[0] if able else ""}
+        bootstrap = able[0] if able else ""
+        return {"version": python, "packages": self._own_python(bootstrap) if able else [], "source": "uv", "bootstrap": bootstrap}
 
     def _own_python(self, python: str) -> list[dict[str, str]]:
         """The packages of an interpreter that the system packages."""
