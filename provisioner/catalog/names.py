@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from provisioner.catalog.model import Gpu, System
 
 #: Words that say nothing about which product it is.
-_NOISE = frozenset("nvidia geforce tesla quadro graphics gpu corporation generation with design edition developer kit".split())
+_NOISE = frozenset(("nvidia", "geforce", "tesla", "quadro", "graphics", "gpu", "corporation", "generation", "with", "design", "edition",
+                    "developer", "kit"))
 #: Words of the machine around the GPU, or of the share of it that is in use.
-_AROUND = frozenset("hgx dgx nvl36 nvl72 shared".split())
-_OTHERS = frozenset("amd radeon instinct ati intel arc iris apple tpu gaudi habana ascend qualcomm adreno".split())
+_AROUND = frozenset(("hgx", "dgx", "nvl36", "nvl72", "shared"))
+_OTHERS = frozenset(("amd", "radeon", "instinct", "ati", "intel", "arc", "iris", "apple", "tpu", "gaudi", "habana", "ascend", "qualcomm",
+                     "adreno"))
 
 
 def _words(text: str) -> list[str]:
@@ -111,7 +113,7 @@ def find_gpu(catalog: Catalog, text: str) -> list[Gpu]:
             found = [gpu for gpu in catalog.gpus if gpu.name in names]
             return sorted(found, key=lambda gpu: gpu.confidence != "measured")
     words = _words(wanted)
-    if any(word in _OTHERS or (word[:2] in ("mi", "rx") and word[2:].rstrip("abtx").isdigit()) for word in words):
+    if any(word in _OTHERS or word == "rx" or (word[:2] in ("mi", "rx") and word[2:].rstrip("abtx").isdigit()) for word in words):
         raise Problem("gpu-unknown", f"no NVIDIA product is called {wanted!r}",
                       todo="name a GPU of NVIDIA's: those of other makers run no CUDA, and this project provisions nothing else")
     near = nearest(fold_gpu(wanted), list(index)) if wanted else []
