@@ -101,6 +101,8 @@ class _Finder:
                     break
         for repair in sorted(repairs, key=lambda each: sum(_cost_of(field) for field in each))[:8]:
             self._software(repair)
+        if soft and not self.found:
+            self._strip(soft)
         if len(self.found) < _MOST:
             self._machines()
         if len(self.found) < _MOST:
@@ -145,6 +147,33 @@ class _Finder:
                 self._with(repair, [driver])
             return
         self._with(repair, [])
+
+    def _strip(self, soft: list[str]) -> None:
+        """When no small change of software was found: take out all of its lines, and put back those that may stay."""
+        q, spec = self.question, self.question.spec
+        changes: dict[str, list[Change]] = {}
+        for field in soft:
+            if field == "driver.version":
+                name = field if spec.place(field) or not spec.place("driver") else "driver"
+                changes[field] = [Change(name, spec.driver.version, None)]
+                if spec.driver.keep:
+                    changes[field].append(Change("driver.keep", True, False))
+            elif field.startswith(("packages.", "driver.", "target.")):
+                head, _, rest = field.partition(".")
+                before = dict(spec.packages)[rest] if head == "packages" else getattr(getattr(spec, head), rest)
+                changes[field] = [Change(field, before, None)]
+            else:
+                changes[field] = [Change(field, getattr(spec, field), None)]
+        for field in sorted(soft, key=_cost_of, reverse=True):  # what is dearest to change stays if it can
+            if self._solves([each for other in soft if other != field and other in changes for each in changes[other]]):
+                del changes[field]
+        self._offer([each for field in changes for each in changes[field]])
+
+    def _solves(self, changes: list[Change]) -> bool:
+        from provisioner.solver.problem import Question
+
+        spec = apply(self.question.spec, [change.document() for change in changes])
+        return Question(spec, self.question.catalog, self.question.facts).world.holds()
 
     def _with(self, repair: tuple[str, ...], fixed: list[tuple[str, Change, Constraint]]) -> None:
         """Find a value for each line, the dearest lines first, and offer them together."""
