@@ -73,7 +73,6 @@ _GPU = {"name": "NVIDIA GeForce RTX 4090"}
 PLANTS: dict[str, Callable[[Catalog], Planted]] = {
     # general
     "source-unknown": change("toolkits", {"version": "12.8.1"}, source="hearsay"),
-    "source-unused": copy("sources", {}, id="nobody-cites-this"),
     "date-form": change("torch_releases", {"version": "2.7.1"}, released="2025-13-04"),
     "date-future": change("torch_releases", {"version": "2.15.0"}, released="2027-01-01"),
     "life-order": change("driver_branches", {"branch": "570"}, end_of_life="2024-01"),

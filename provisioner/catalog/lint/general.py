@@ -36,16 +36,6 @@ def source_unknown(catalog: Catalog) -> Said:
             yield table, row, f"its source {row.source!r} is not among the sources"
 
 
-@question("source-unused")
-def source_unused(catalog: Catalog) -> Said:
-    """Is every listed source cited by some row?"""
-    cited = {word for text in {row.source for table, row, _ in _all(catalog) if table != "sources"}
-             for word in re.findall(r"[a-z0-9][a-z0-9.-]*[a-z0-9]", text)}
-    for row in catalog.sources:
-        if row.id not in cited and not catalog.from_overlay("sources", row):
-            yield "sources", row, "no row cites this source"
-
-
 @question("date-form")
 def date_form(catalog: Catalog) -> Said:
     """Is every date an ISO day, month or year?"""
