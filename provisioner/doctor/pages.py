@@ -36,15 +36,7 @@ def page(rule: Rule, lang: str) -> str:
     out = [f"# {rule.code}", "", rule.title(lang), "",
            f"{word('severity', lang)}: {word(rule.severity, lang)} · {word('maturity', lang)}: {word(rule.maturity, lang)}", "",
            f"## {word('looks', lang)}", ""]
-    from provisioner.doctor.rule import book, names
-
-    seen: list[str] = []
-    for _, tree, _ in rule.looks_like:
-        for name in sorted(names(tree)):
-            sign = book().signs.get(name)
-            if sign is not None and sign.pattern not in seen:
-                seen.append(sign.pattern)
-    out += [f"- `{each.replace('`', chr(39))}`" for each in seen[:8]]
+    out += ["```", *rule.shows, "```"]
     out += ["", f"## {word('why', lang)}", "", fill(rule.causes[lang], {})]
     for name, parts in (("confirm", rule.confirm), ("change", rule.fix), ("undo", rule.undo)):
         if parts:
@@ -53,8 +45,19 @@ def page(rule: Rule, lang: str) -> str:
         out += ["", f"## {word('wrong', lang)}", "", *(f"- {fill(each[lang], {})}" for each in rule.wrong)]
     if rule.asks:
         out += ["", f"## {word('asks', lang)}", "", *(f"- {fill(each[lang], {})}" for each in rule.asks)]
-    out += ["", f"## {word('read', lang)}", "", *(f"- {each}" for each in rule.sources), ""]
+    out += ["", f"## {word('read', lang)}", "", *(f"- {_source(each)}" for each in rule.sources), ""]
     return "\n".join(out)
+
+
+def _source(identifier: str) -> str:
+    """A source's title and address: one of the catalogue's, else one of the rules' own."""
+    from provisioner.doctor import look
+    from provisioner.doctor.rule import own_sources
+
+    held = look.catalog()
+    row = held.row("sources", identifier) if held else None
+    title, where = (row.title, row.where) if row else own_sources().get(identifier, (identifier, ""))
+    return f"{title}: {where}"
 
 
 def _steps(parts: tuple[Step, ...], lang: str) -> list[str]:

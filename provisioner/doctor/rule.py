@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "rules")
 SHARED = os.path.join(HERE, "signs.yaml")
-SHAPE = 5  # of the compiled form
+SHAPE = 6  # of the compiled form
 LANGUAGES = ("en", "zh")
 Expression = tuple[Any, ...]
 
@@ -53,6 +53,7 @@ class Rule(NamedTuple):
     wrong: tuple[dict[str, str], ...]
     asks: tuple[dict[str, str], ...]
     sources: tuple[str, ...]
+    shows: tuple[str, ...]
 
     def title(self, lang: str) -> str:
         """What is wrong, in a few words."""
@@ -70,7 +71,7 @@ class Rule(NamedTuple):
         return {"code": self.code, "title": self.title(lang), "severity": self.severity, "maturity": self.maturity,
                 "cause": fill(self.causes[lang], {}), "confirm": steps(self.confirm), "fix": steps(self.fix), "undo": steps(self.undo),
                 "wrong_fixes": [fill(each[lang], {}) for each in self.wrong], "asks": [fill(each[lang], {}) for each in self.asks],
-                "sources": list(self.sources)}
+                "sources": list(self.sources), "looks_like": list(self.shows)}
 
 
 class RuleBook(NamedTuple):
@@ -238,7 +239,8 @@ def build(rules: dict[str, Any], shared: dict[str, Any], readers: tuple[str, ...
             tuple(looks), tuple(content.get("beats") or ()), _steps(content.get("confirm"), code, local),
             _steps(content["fix"], code, local), _steps(content.get("undo"), code, local),
             tuple(_texts(each, code) for each in content.get("wrong") or ()),
-            tuple(_texts(each, code) for each in content.get("asks") or ()), tuple(content.get("sources") or ())))
+            tuple(_texts(each, code) for each in content.get("asks") or ()), tuple(content.get("sources") or ()),
+            tuple(content.get("shows") or ())))
     return RuleBook(tuple(made), signs, _cover([sign.literals for sign in signs.values()] + [(each,) for each in readers]))
 
 
@@ -289,6 +291,14 @@ def book() -> RuleBook:
 def load() -> dict[str, Rule]:
     """All rules by code, in the order of their codes."""
     return {each.code: each for each in book().rules}
+
+
+def own_sources() -> dict[str, tuple[str, str]]:
+    """The sources that only rules cite: title and address by id."""
+    import yaml
+
+    with open(os.path.join(HERE, "sources.yaml"), encoding="utf-8") as stream:
+        return {name: (title, where) for name, (title, where) in yaml.safe_load(stream).items()}
 
 
 def page(rule: Rule, lang: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from provisioner.catalog import load
 from provisioner.doctor import engine, infer, rule
 from provisioner.doctor.fill import fill
 
@@ -55,11 +56,22 @@ def test_the_page_is_whole(code: str) -> None:
     assert content["severity"] in ("error", "warning", "info")
     assert content["maturity"] in ("stable", "new", "retired")
     assert content["looks_like"] and content["confirm"] and content["fix"] and content["sources"]
-    assert {"title", "cause", "undo", "wrong", "asks"} <= set(content)
+    assert {"title", "cause", "undo", "wrong", "asks", "shows"} <= set(content)
     built = next(each for each in rule.book().rules if each.code == code)
     for texts in (built.titles, built.causes, *(step.texts for step in (*built.fix, *built.confirm, *built.undo)), *built.wrong, *built.asks):
         assert re.search(r"[\u4e00-\u9fff]", texts["zh"]), texts
         assert not re.search(r"[\u4e00-\u9fff]", texts["en"]), texts
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_sources_are_known_and_on_the_page(code: str) -> None:
+    for lang in rule.LANGUAGES:
+        text = rule.page(rule.load()[code], lang)
+        for each in rule.load()[code].sources:
+            row = load.load().row("sources", each)
+            title, where = (row.title, row.where) if row else rule.own_sources()[each]
+            assert f"- {title}: {where}" in text
+        assert rule.load()[code].shows and rule.load()[code].shows[0] in text
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -90,6 +102,12 @@ def test_every_shared_sign_and_flag_is_used_or_known() -> None:
                 if "when" in step:
                     named |= rule.names(rule.parse(step["when"]))
     assert set(shared) - named == set()
+
+
+def test_every_own_source_is_cited_and_in_no_second_home() -> None:
+    cited = {each for made in rule.load().values() for each in made.sources}
+    assert set(rule.own_sources()) <= cited
+    assert [each for each in rule.own_sources() if load.load().row("sources", each)] == []
 
 
 def test_patterns_cannot_run_away() -> None:
