@@ -10,6 +10,8 @@ Modules that are loaded at every start name types only in annotations, so they i
 
 from __future__ import annotations
 
+__all__ = ["Record"]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple as Record

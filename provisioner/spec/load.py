@@ -22,9 +22,17 @@ def load(path: str, *, text: bytes | None = None, lang: str = "en") -> Spec:
     """The spec in the file `path`, or in `text` under that name.
 
     Raises ProblemList with everything that is wrong, each with file, line and column."""
-    from provisioner.spec import quick, tree
+    from provisioner.spec import plain, quick
 
     content = _decode(_bytes(path, lang) if text is None else text, path, lang)
+    simple = plain.read(content)
+    if simple is not None:
+        spec = quick.read(simple, path)
+        if spec is not None:
+            return spec
+
+    from provisioner.spec import tree
+
     root, problems = tree.read(content, path, lang)
     if root is None or tree.is_null(root):
         if not problems:

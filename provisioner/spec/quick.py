@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from provisioner.spec import values
-from provisioner.spec.tree import Mapping, Scalar, Sequence, is_null
+from provisioner.spec.nodes import Mapping, Scalar, Sequence, is_null
 from provisioner.spec.types import DriverWish, Place, Spec, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from provisioner.spec.tree import Node
+    from provisioner.spec.nodes import Node
 
 
 class _Unusual(Exception):

@@ -9,53 +9,21 @@ from __future__ import annotations
 import yaml
 
 from provisioner.errors import Problem
-from provisioner.records import Record
+from provisioner.spec.nodes import Mapping, Scalar, Sequence, is_null
 from provisioner.spec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Union
+    from typing import Any
+
+    from provisioner.spec.nodes import Node
+
+__all__ = ["Mapping", "Scalar", "Sequence", "is_null", "plain", "read"]
 
 DEPTH = 12
 ENOUGH = 100  # problems after which reading ends: nobody mends more at a time
 REFUSED = "\0refused"  # stands for a value that was refused already; no file can hold this text
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class Scalar(Record):
-    """A scalar as written. plain: without quotes, so that null, true and false mean what YAML says."""
-
-    text: str
-    plain: bool
-    line: int
-    column: int
-
-
-class Sequence(Record):
-    """A list."""
-
-    items: list[Node]
-    line: int
-    column: int
-
-
-class Mapping(Record):
-    """A mapping; `keys` has the place of each key."""
-
-    items: dict[str, Node]
-    keys: dict[str, Scalar]
-    line: int
-    column: int
-
-
-if TYPE_CHECKING:
-    Node = Union[Scalar, Sequence, Mapping]
-_NULLS = ("", "~", "null", "Null", "NULL")
-
-
-def is_null(node: Node) -> bool:
-    """Whether the node says nothing."""
-    return isinstance(node, Scalar) and node.plain and node.text in _NULLS
 
 
 def read(text: str, file: str, lang: str) -> tuple[Node | None, list[Problem]]:
