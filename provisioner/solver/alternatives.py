@@ -150,7 +150,7 @@ class _Finder:
 
     def _strip(self, soft: list[str]) -> None:
         """When no small change of software was found: take out all of its lines, and put back those that may stay."""
-        q, spec = self.question, self.question.spec
+        _q, spec = self.question, self.question.spec
         changes: dict[str, list[Change]] = {}
         for field in soft:
             if field == "driver.version":
@@ -342,7 +342,7 @@ class _Finder:
             left = q.world.domain(q.driver, free, [*(extra or []), within]) if mask else 0
             index = next((each for each in line if left >> each & 1 and q.world.holds(free, [*(extra or []), (
                 (q.driver,), ((1 << each,),), frozenset())])), None)
-            if index is None or not up and found and 1 << index & drivers.table["ended"]:
+            if index is None or (not up and found and 1 << index & drivers.table["ended"]):
                 continue
             version = drivers.versions[index]
             if up:
@@ -384,8 +384,8 @@ class _Finder:
                     return
         own = here.system
         popular = ("ubuntu2404", "ubuntu2204", "debian12", "rhel9", "windows")
-        rows = [row for row in q.catalog.systems if row.id != own.id and row.family not in ("windows", "macos", "linux")
-                or row.id in popular and row.id != own.id]
+        rows = [row for row in q.catalog.systems if (row.id != own.id and row.family not in ("windows", "macos", "linux"))
+                or (row.id in popular and row.id != own.id)]
         rows = [row for row in rows if not row.arches or here.arch in row.arches]
         date = q.tables["date"]
 

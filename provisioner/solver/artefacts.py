@@ -25,8 +25,8 @@ def artefacts(plan: Plan) -> dict[str, Any]:
     system (row of `systems`), kind, repository {url, list_name, key_fingerprint, keyring_url, keyring_sha256, origin, tools} or null,
     components (of the distribution's own archive that have to be on), extra_repository {packages, components} or null,
     driver {action install|keep, origin, version, branch, flavour, packages, pin, stream, prerequisites, headers} or null, fabric
-    {packages} or null, toolkit {version, packages, origin vendor|runfile|conda, home, compiler} or null, cudnn / nccl {version, packages} or null,
-    compat {package, cuda} or null, python {version, packages, source system|uv|conda, bootstrap}, environment, installer, index_url,
+    {packages} or null, toolkit {version, packages, origin vendor|runfile|conda, home, compiler} or null, cudnn / nccl {version, packages}
+    or null, compat {package, cuda} or null, python {version, packages, source system|uv|conda, bootstrap}, environment, installer, index_url,
     extra_index_urls, requirements (from index_url), plain_requirements (from the package index, after those), conda {channels, specs}
     or null, expect {torch, cuda, cudnn, sm, arch_list}. A package is {name, version}, version "" where any will do."""
     return _Artefacts(plan).made()
@@ -183,7 +183,7 @@ class _Artefacts:
         if self.q.spec.installer in ("conda", "pixi"):
             return {"version": python, "packages": [], "source": "conda", "bootstrap": ""}
         if python == self.system.python or python in self.system.pythons:
-            return {"version": python, "packages": self._own_python(python), "source": "system", "bootstrap": ""}
+            return {"version": python, "packages": self._own_python(python), "source": "system", "bootstrap": python}
         # uv brings the interpreter; uv itself is put there by a Python of the system that it still runs on
         row = self.q.catalog.row("rules", "uv-min-python")
         able = [each for each in (self.system.python, *reversed(self.system.pythons)) if each and row

@@ -136,7 +136,7 @@ class _Because:
         return mask
 
     def _build(self) -> dict[str, Any]:
-        q, answer, wheel = self.q, self.answer, self.answer.wheel
+        q, _answer, wheel = self.q, self.answer, self.answer.wheel
         facts: list[dict[str, str]] = []
         parts: list[str] = []
         if not wheel[t.CUDA]:

@@ -69,7 +69,7 @@ class Question:
         order = "conservative" if spec.prefer == "conservative" else "newest"
         self.torches: tuple[str, ...] = self.tables["torch_conservative" if order == "conservative" else "torch"]
         self.drivers = Drivers(self.tables["drivers"][f"{self.machine.drivers}/{order}"], catalog, self.machine.drivers,
-                               exact_driver(spec.driver.version), self.tables)
+                               exact_driver(spec.driver.version))
         self._variables()
         self._torch()
         self._platform()
@@ -336,7 +336,7 @@ class Question:
         self._rule((self.driver, self.origin), [(real, 15), (none, NO_ORIGIN)])
         present = wish.keep or wish.source == "preinstalled"
         asked = wish.version not in (None, "*", "") or present
-        if not asked or self.cards == () and not present:
+        if not asked or (self.cards == () and not present):
             self._rule((self.wheel, self.driver), [(cpu, none), (self._all(self.wheel) & ~cpu, real if here.kind != "jetson"
                                                                  else none)])
         elif here.kind == "jetson":
@@ -359,7 +359,7 @@ class Question:
                 boxes += [(with_open, 1 << number, OPEN), (with_proprietary, 1 << number, PROPRIETARY)]
             self._rule((self.driver, self.origin, self.flavour), boxes, self.target, "driver-offer")
             self._rule((self.origin,), [(31 & ~PREINSTALLED,)])
-        elif here.drivers == "windows" or here.kind == "jetson" or not present and not here.installs_driver:
+        elif here.drivers == "windows" or here.kind == "jetson" or (not present and not here.installs_driver):
             self._rule((self.flavour,), [(NO_MODULE,)])
             self._rule((self.origin,), [(VENDOR | NO_ORIGIN if here.installs_driver and not present else
                                          PREINSTALLED | NO_ORIGIN,)])
@@ -370,7 +370,7 @@ class Question:
         self._rule((self.packaged, self.origin), [(3, 31 & ~RUNFILE), (2, RUNFILE)])
         if wish.flavour != "auto" and here.drivers == "linux" and here.kind != "jetson":
             self._rule((self.flavour,), [(OPEN if wish.flavour == "open" else PROPRIETARY | 0, ), (NO_MODULE,)] if
-                       self.cards == () or not here.installs_driver and not present else
+                       self.cards == () or (not here.installs_driver and not present) else
                        [(OPEN if wish.flavour == "open" else PROPRIETARY,)], self._ask("driver.flavour", wish.flavour))
         if wish.source not in ("auto", "preinstalled") and not present and here.installs_driver and here.drivers == "linux":
             self._rule((self.origin,), [(1 << ORIGINS.index(wish.source) | (NO_ORIGIN if self.cards == () else 0),)],
@@ -385,7 +385,7 @@ class Question:
         if self.spec.python not in (None, "*"):
             wanted = self._range("python", series(t.minor(self.spec.python) if is_dotted(self.spec.python) else self.spec.python))
             mask = sum(1 << index for index, python in enumerate(self.pythons)
-                       if python in wanted or f"{python}.99" in wanted and f"{python}.0" in wanted)
+                       if python in wanted or (f"{python}.99" in wanted and f"{python}.0" in wanted))
             self._rule((self.python,), [(mask,)], self._ask("python", self.spec.python))
 
     def _toolkit(self) -> None:
@@ -557,7 +557,7 @@ class Question:
 class Drivers:
     """Driver releases of one platform, with one more when the spec names a release that the catalogue does not know."""
 
-    def __init__(self, table: dict[str, Any], catalog: Any, platform: str, exact: str, tables: dict[str, Any]) -> None:
+    def __init__(self, table: dict[str, Any], catalog: Any, platform: str, exact: str) -> None:
         self.table, self.catalog, self.platform = table, catalog, platform
         known: int = table["count"]
         self.versions: tuple[str, ...] = table["versions"]
@@ -692,9 +692,9 @@ class Drivers:
             with_open &= t.at_least(self.table, first)
         if self.extra:
             row = next((each for each in self.catalog.architectures if each.name == card.architecture), None)
-            if row is None or row.open_modules != "unsupported" and (
+            if row is None or (row.open_modules != "unsupported" and (
                     not row.open_first_driver or self._key >= t.version_key(row.open_first_driver)) and (
-                    not first or self._key >= t.version_key(first)):
+                    not first or self._key >= t.version_key(first))):
                 with_open |= self.extra
             with_proprietary |= self.extra
         if card.open_modules == "unsupported":
@@ -777,4 +777,4 @@ def near_versions(asked: str, known: tuple[str, ...], count: int = 3) -> list[st
 def _distance(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     size = max(len(one), len(other))
     left, right = one + (0,) * (size - len(one)), other + (0,) * (size - len(other))
-    return tuple(abs(a - b) for a, b in zip(left, right))
+    return tuple(abs(a - b) for a, b in zip(left, right, strict=True))

@@ -1,3 +1,4 @@
+# ruff: noqa: ARG002 - every fact is told by a method of one signature
 """Why something is impossible: which lines of the user's, and which facts, as data and as sentences.
 
 `blame` finds a minimal set of requirements that exclude each other, all facts taken for granted, and then a minimal set of facts

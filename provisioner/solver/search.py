@@ -185,11 +185,11 @@ def _propagate(domains: list[int], active: list[tuple[tuple[int, ...], tuple[Box
             old = [domains[each] for each in variables]
             new = [0] * len(old)
             for box in boxes:
-                for values, allowed in zip(old, box):
+                for values, allowed in zip(old, box):  # noqa: B905 - the same length by construction
                     if not values & allowed:
                         break
                 else:
-                    new = [gathered | allowed for gathered, allowed in zip(new, box)]
+                    new = [gathered | allowed for gathered, allowed in zip(new, box)]  # noqa: B905
             for position, each in enumerate(variables):
                 values = new[position] & old[position]
                 if not values:

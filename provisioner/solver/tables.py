@@ -179,8 +179,8 @@ def _pythons(made: dict[str, Any]) -> tuple[str, ...]:
 
 def _life(row: Any, date: str) -> int:
     """0 = ended, 1 = supported."""
-    return int(not row.end_of_life and row.kind not in ("legacy", "beta") or bool(row.end_of_life)
-               and row.end_of_life[:7] >= date[:7])
+    return int((not row.end_of_life and row.kind not in ("legacy", "beta")) or (bool(row.end_of_life)
+               and row.end_of_life[:7] >= date[:7]))
 
 
 def _branch_rank(row: Any, date: str, order: str) -> tuple[Any, ...]:

@@ -91,8 +91,8 @@ class Slow:
             same = sorted((row for row in rows if row.version.split(".")[0] == version.split(".")[0]), key=lambda row: number(row.version))
             older = [row for row in same if number(row.version) <= number(version)]
             near = older[-1:] or same[:1]
-        return not near or any(row.min_sm is None or row.min_sm <= sm and (not row.max_sm or sm <= row.max_sm
-                                                                           or sm // 10 == row.max_sm // 10) for row in near)
+        return not near or any(row.min_sm is None or (row.min_sm <= sm and (not row.max_sm or sm <= row.max_sm
+                                                                           or sm // 10 == row.max_sm // 10)) for row in near)
 
     def wheels(self, gpu: Any, platform: str, torch: str) -> list[tuple[Any, int, bool]]:
         """(wheel, 0 cubin / 1 PTX / 2 unknown, sure) of each wheel that has, or may have, code for the GPU."""
@@ -182,7 +182,7 @@ class Slow:
                 above = number(release.version) >= number(floor)
                 full = above and number(served) >= number(wheel.cuda)
                 compat = not above and gpu.forward_compat and branch in self.lifts.get(wheel.cuda, ())
-                if not above and not compat or grade == 1 and not full:
+                if (not above and not compat) or (grade == 1 and not full):
                     continue
                 python = max(wheel.pythons, key=number)
                 score = (not (sure and sure_here), compat, newest_first(wheel.torch), grade, origin == "runfile",
