@@ -55,6 +55,9 @@ shell: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@$(BIN)/python benchmarks/run.py
 
+docs: $(VENV)/.base
+	@$(BIN)/python tools/make_docs.py
+
 wheel: $(VENV)/.dev
 	@$(BIN)/python -m build --wheel --outdir dist .
 

@@ -1,0 +1,77 @@
+"""Write the pages that are made from data: `python tools/make_docs.py [--check]`.
+
+docs/rules/<lang>/<code>.md and their indexes, docs/spec.schema.json, docs/catalogue.md. With --check nothing is written, and the status
+is 1 when a page is stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+
+def pages() -> dict[str, str]:
+    """Path below docs/ -> text."""
+    from provisioner.doctor.rule import load, page
+    from provisioner.spec.load import schema_text
+
+    made = {"spec.schema.json": schema_text()}
+    heads = {"en": ("# Diagnosis rules", "One page a root cause; `provision rules show CODE` prints the same."),
+             "zh": ("# 诊断规则", "每个根本原因一页;`provision rules show CODE` 打印同样内容。")}
+    rules = load()
+    for lang, (head, about) in heads.items():
+        lines = [head, "", about, ""]
+        for code, rule in sorted(rules.items()):
+            made[f"rules/{lang}/{code}.md"] = page(rule, lang).rstrip("\n") + "\n"
+            lines.append(f"- [`{code}`]({code}.md) {rule.title(lang)}")
+        made[f"rules/{lang}/README.md"] = "\n".join(lines) + "\n"
+    made["catalogue.md"] = catalogue()
+    return made
+
+
+def catalogue() -> str:
+    """What the catalogue holds, by table."""
+    from provisioner.catalog.lint import lint
+    from provisioner.catalog.load import load
+    from provisioner.catalog.model import TABLES
+
+    loaded = load(overlays=False)
+    report = lint(loaded)
+    lines = ["# The compatibility catalogue", "",
+             f"Version {loaded.version}: {report.facts} facts in {report.rows} rows of {report.tables} tables, "
+             f"held by {report.questions} questions that find nothing. Each row has a source, the date it was read, and a confidence.", "",
+             "| table | rows | measured | stated | derived | a row is |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    for name, (row_type, _, _) in TABLES.items():
+        rows = getattr(loaded, name)
+        counts = [sum(getattr(row, "confidence", "") == each for row in rows) for each in ("measured", "stated", "derived")]
+        about = (row_type.__doc__ or "").split(". Key")[0].split(" Key:")[0].strip().splitlines()[0].rstrip(".")
+        lines.append(f"| {name} | {len(rows)} | " + " | ".join(str(each or "") for each in counts) + f" | {about} |")
+    return "\n".join([*lines, "", "`compat_data/README.md` says how to read, check and extend it.", ""])
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check."""
+    stale = []
+    wanted = pages()
+    for name, text in wanted.items():
+        path = ROOT / "docs" / name
+        if not path.is_file() or path.read_text("utf-8") != text:
+            stale.append(name)
+            if "--check" not in arguments:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8")
+    for path in sorted((ROOT / "docs" / "rules").rglob("*.md")):
+        name = str(path.relative_to(ROOT / "docs"))
+        if name not in wanted:
+            stale.append(name)
+            if "--check" not in arguments:
+                path.unlink()
+    print(f"{len(wanted)} pages, {len(stale)} {'stale' if '--check' in arguments else 'written'}", *stale[:10], sep="\n  ")
+    return int(bool(stale) and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
