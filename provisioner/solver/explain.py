@@ -233,7 +233,8 @@ class _Because:
             text = self._say("flavour-open")
         else:
             text = self._say("flavour-other")
-        return self._entry("driver_flavour", [text], facts, self._next(q.flavour, lambda best: ("open", "proprietary", "-")[best[q.flavour]]))
+        following = self._next(q.flavour, lambda best: ("open", "proprietary", "-")[best[q.flavour]])
+        return self._entry("driver_flavour", [text], facts, following)
 
     def _source(self) -> dict[str, Any]:
         q, answer = self.q, self.answer
@@ -303,7 +304,8 @@ class _Because:
         name, _, variable = q.packages[plain]
         row = answer.release(plain)
         rows = q.tables["packages"][plain]["rows"]
-        facts = [{"table": "companions", "row": f"{plain} {row[t.P_VERSION]}", "source": row[t.P_SOURCE], "confidence": row[t.P_CONFIDENCE]}]
+        facts = [{"table": "companions", "row": f"{plain} {row[t.P_VERSION]}", "source": row[t.P_SOURCE],
+                  "confidence": row[t.P_CONFIDENCE]}]
         index = self.world[variable]
         asked = self._mask(f"packages.{name}", variable)
         parts = []

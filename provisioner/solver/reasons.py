@@ -225,7 +225,8 @@ class Teller:
         left = self._wheels((cubin | ptx) & self._domain() & ~tables["old_cudnn"][card.sm])
         wheel = answer.wheel
         newer = left and t.version_key(left[-1][t.TORCH]) > t.version_key(wheel[t.TORCH])
-        text = self._say("bundled-cudnn-new" if newer else "bundled-cudnn", wheel=wheel_name(wheel), cudnn=wheel[t.CUDNN] or "?", sm=capability_name(card.sm), card=card.name,
+        text = self._say("bundled-cudnn-new" if newer else "bundled-cudnn", wheel=wheel_name(wheel), cudnn=wheel[t.CUDNN] or "?",
+                         sm=capability_name(card.sm), card=card.name,
                          last=left[0][t.TORCH] if left else "-")
         return Told(text, "cudnn", str(wheel[t.CUDNN]), wheel[t.PIN_SOURCE], wheel[t.PIN_CONFIDENCE])
 
@@ -323,7 +324,8 @@ class Teller:
         else:
             text = self._say("modules-flavour", driver=answer.driver if answer else "?", flavour=answer.flavour if answer else "?",
                              card=card.name)
-        return Told(text, "architectures", card.architecture, row.source if row else card.source, row.confidence if row else card.confidence)
+        return Told(text, "architectures", card.architecture, row.source if row else card.source,
+                    row.confidence if row else card.confidence)
 
     def _driver_offer(self, rest: str, answer: Any) -> Told:
         here, wish = self.question.machine, self.question.spec.driver

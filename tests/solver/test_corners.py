@@ -194,7 +194,8 @@ class Slow:
 
 def corners(catalog: Catalog) -> list[tuple[str, str, str, str, str]]:
     """Every (gpu, branch, system, arch, torch minor)."""
-    systems = [(row.id, arch) for row in catalog.systems if row.family not in ("windows", "macos", "linux") and row.id != "wsl-ubuntu" for arch in row.arches]
+    systems = [(row.id, arch) for row in catalog.systems for arch in row.arches
+               if row.family not in ("windows", "macos", "linux") and row.id != "wsl-ubuntu"]
     torches = sorted({minor(row.version) for row in catalog.torch_releases}, key=number)
     branches = [row.branch for row in catalog.driver_branches]
     made = [(gpu, branch, system, arch, torch) for gpu, branch, (system, arch), torch in

@@ -30,8 +30,8 @@ DRIVER = (DriverWish("470.256.02", keep=True), DriverWish("535.129.03", keep=Tru
           DriverWish("525.60.13", keep=True), DriverWish(">=570"), DriverWish("==550.*"), DriverWish("<590"),
           DriverWish(flavour="open"), DriverWish(flavour="proprietary"), DriverWish("==580.*", "open"), DriverWish(source="distro"),
           DriverWish("==570.*", "auto", "distro"), DriverWish("999.10", keep=True))
-PACKAGES = (("torchvision", "*"), ("torchaudio", "*"), ("xformers", "*"), ("flash-attn", "*"), ("vllm", "==0.9.0"), ("torchvision", "==0.20.1"),
-            ("bitsandbytes", "*"), ("deepspeed", "*"))
+PACKAGES = (("torchvision", "*"), ("torchaudio", "*"), ("xformers", "*"), ("flash-attn", "*"), ("vllm", "==0.9.0"),
+            ("torchvision", "==0.20.1"), ("bitsandbytes", "*"), ("deepspeed", "*"))
 SYSTEMS = ("ubuntu2004", "ubuntu2204", "ubuntu2404", "ubuntu2604", "debian12", "debian13", "rhel7", "rhel8", "rhel9", "fedora44", "sles15",
            "amzn2023", "windows")
 
@@ -52,8 +52,8 @@ def make(seed: int) -> Spec:
     packages = tuple(dict(dice.sample(PACKAGES, dice.choice((0, 0, 1, 2)))).items())
     return Spec(
         target=target, gpus=maybe(0.9, [tuple(dice.sample(GPUS, dice.choice((1, 1, 1, 2))))]), driver=maybe(0.4, DRIVER, DriverWish()),
-        torch=maybe(0.5, TORCH), cuda=maybe(0.35, CUDA), python=maybe(0.3, PYTHON), toolkit=maybe(0.15, ("match", "12.4", ">=12.6"), "none"),
-        cudnn=maybe(0.08, ("==9.*", "==8.*"), "bundled"), packages=packages, installer=maybe(0.1, ("conda",), "pip"),
+        torch=maybe(0.5, TORCH), cuda=maybe(0.35, CUDA), python=maybe(0.3, PYTHON),
+        toolkit=maybe(0.15, ("match", "12.4", ">=12.6"), "none"), cudnn=maybe(0.08, ("==9.*", "==8.*"), "bundled"), packages=packages, installer=maybe(0.1, ("conda",), "pip"),
         prefer=maybe(0.2, ("conservative", "least-change"), "newest"))
 
 
