@@ -27,7 +27,8 @@ def artefacts(plan: Plan) -> dict[str, Any]:
     driver {action install|keep, origin, version, branch, flavour, packages, pin, stream, prerequisites, headers} or null, fabric
     {packages} or null, toolkit {version, packages, origin vendor|runfile|conda, home, compiler} or null, cudnn / nccl {version, packages}
     or null, compat {package, cuda} or null, python {version, packages, source system|uv|conda, bootstrap}, environment, installer,
-    index_url, extra_index_urls, requirements (from index_url), plain_requirements (from the package index, after those), conda {channels, specs}
+    index_url, extra_index_urls, requirements (from index_url), plain_requirements (from the package index, after
+    those), conda {channels, specs}
     or null, expect {torch, cuda, cudnn, sm, arch_list}. A package is {name, version}, version "" where any will do."""
     return _Artefacts(plan).made()
 

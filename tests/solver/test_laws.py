@@ -53,7 +53,8 @@ def make(seed: int) -> Spec:
     return Spec(
         target=target, gpus=maybe(0.9, [tuple(dice.sample(GPUS, dice.choice((1, 1, 1, 2))))]), driver=maybe(0.4, DRIVER, DriverWish()),
         torch=maybe(0.5, TORCH), cuda=maybe(0.35, CUDA), python=maybe(0.3, PYTHON),
-        toolkit=maybe(0.15, ("match", "12.4", ">=12.6"), "none"), cudnn=maybe(0.08, ("==9.*", "==8.*"), "bundled"), packages=packages, installer=maybe(0.1, ("conda",), "pip"),
+        toolkit=maybe(0.15, ("match", "12.4", ">=12.6"), "none"), cudnn=maybe(0.08, ("==9.*", "==8.*"), "bundled"),
+        packages=packages, installer=maybe(0.1, ("conda",), "pip"),
         prefer=maybe(0.2, ("conservative", "least-change"), "newest"))
 
 
