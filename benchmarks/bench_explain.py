@@ -24,7 +24,8 @@ END = ("Traceback (most recent call last):\n"
 def training(rng: random.Random) -> str:
     """Progress lines of a training run: the same words, other numbers."""
     step = rng.randrange(10**6)
-    return f"2026-03-01 12:00:{step % 60:02d},{step % 1000:03d} INFO trainer step {step} loss {rng.random():.5f} lr 1e-4 {rng.random() * 900:.1f} samples/s\n"
+    return (f"2026-03-01 12:00:{step % 60:02d},{step % 1000:03d} INFO trainer step {step} loss {rng.random():.5f} lr 1e-4 "
+            f"{rng.random() * 900:.1f} samples/s\n")
 
 
 def files(rng: random.Random) -> str:
@@ -36,7 +37,8 @@ def files(rng: random.Random) -> str:
 def nccl(rng: random.Random) -> str:
     """NCCL's own log: every line names things that the rules look for."""
     return (f"node{rng.randrange(8)}:{rng.randrange(10**5)}:{rng.randrange(10**5)} [{rng.randrange(8)}] NCCL INFO Channel "
-            f"{rng.randrange(32):02d}/0 : {rng.randrange(8)}[{rng.randrange(8)}] -> {rng.randrange(8)}[{rng.randrange(8)}] via P2P/CUMEM/read\n")
+            f"{rng.randrange(32):02d}/0 : {rng.randrange(8)}[{rng.randrange(8)}] -> {rng.randrange(8)}[{rng.randrange(8)}] "
+            f"via P2P/CUMEM/read\n")
 
 
 def make(kind: Callable[[random.Random], str], size: int) -> bytes:

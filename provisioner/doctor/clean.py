@@ -86,9 +86,8 @@ def line(source: str, number: int, text: str) -> Line | None:
         text = _ANSI.sub("", text)
     if "[" in text and ("^[" in text or "␛" in text or "\\" in text):
         text = _BARE_ANSI.sub("", text)
-    if "```" in text or "~~~" in text:
-        if _FENCE.match(text):
-            return None
+    if ("```" in text or "~~~" in text) and _FENCE.match(text):
+        return None
     for _ in range(4):
         found = _PREFIX.match(text)
         if found is None or not found.end():

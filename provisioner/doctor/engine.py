@@ -223,11 +223,14 @@ _NAMES = {"debian": "Debian, Ubuntu", "rhel": "RHEL, Rocky, Alma", "fedora": "Fe
           "amazon": "Amazon Linux", "arch": "Arch", "linux": "Linux", "": ""}
 
 
+_KIN = {"fedora": ("fedora", "rhel"), "amazon": ("amazon", "rhel"), "azure": ("rhel",), "rhel": ("rhel", "fedora")}
+
+
 def _command(commands: dict[str, str], family: str, values: dict[str, str]) -> str:
     """The command for the family of the machine at hand; for an unknown one all of them, each under its name."""
     if not commands:
         return ""
-    kin = {"fedora": ("fedora", "rhel"), "amazon": ("amazon", "rhel"), "azure": ("rhel",), "rhel": ("rhel", "fedora")}.get(family, (family,))
+    kin = _KIN.get(family, (family,))
     for each in (*kin, *(() if family in ("windows", "macos") else ("linux",)), ""):
         if each in commands and (family or len(commands) == 1 or each == ""):
             return fill(commands[each], values)

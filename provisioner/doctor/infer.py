@@ -40,9 +40,11 @@ FLAGS: dict[str, str] = {
     "offered-some": "pip was offered other versions", "nvcc-differs": "nvcc and torch differ in CUDA major",
     "extension-frame": "the traceback runs through an extension", "extension-raised": "its deepest frame is in an extension",
     "gpu-covered": "the build holds code for the GPU", "gpu-below": "the GPU is older than the build's code",
-    "gpu-above": "the GPU is newer than the build's code", "gpu-below-sure": "the same, by a program's report", "gpu-above-sure": "the same, by a program's report",
+    "gpu-above": "the GPU is newer than the build's code", "gpu-below-sure": "the same, by a program's report",
+     "gpu-above-sure": "the same, by a program's report",
     "gpu-covered-sure": "the same, by a program's report", "driver-below-sure": "the same, by a program's report",
-    "gpu-minor-newer": "the build holds code of the GPU's major, of a lower minor", "driver-below-floor": "the driver is older than the CUDA major's floor",
+    "gpu-minor-newer": "the build holds code of the GPU's major, of a lower minor",
+     "driver-below-floor": "the driver is older than the CUDA major's floor",
     "driver-past-gpu": "the driver's branch no longer serves the GPU", "needs-open-gpu": "the GPU needs open kernel modules",
     "python-no-wheel": "that torch has no wheel for that Python", "platform-no-wheel": "that torch has no wheel for that platform",
     "index-bad": "the index or the build does not exist", "numpy-too-new": "NumPy 2 with a torch built for NumPy 1",
@@ -53,7 +55,17 @@ FLAGS: dict[str, str] = {
 }
 
 #: packages with GPU code of their own
-EXTENSIONS = frozenset(["flash_attn", "flash_attn_interface", "xformers", "bitsandbytes", "mmcv", "detectron2", "spconv", "torch_scatter", "torch_sparse", "torch_cluster", "torch_spline_conv", "pyg_lib", "pytorch3d", "vllm", "vllm_flash_attn", "deepspeed", "apex", "causal_conv1d", "mamba_ssm", "natten", "gsplat", "diff_gaussian_rasterization", "simple_knn", "tinycudann", "nvdiffrast", "kaolin", "minkowskiengine", "exllama", "exllamav2", "auto_gptq", "awq", "awq_ext", "autoawq", "sageattention", "sgl_kernel", "flashinfer", "cumm", "dgl", "torchsparse", "fused_ssim", "transformer_engine", "nerfacc", "curope", "groundingdino", "cupy", "onnxruntime", "ctranslate2", "faster_whisper", "llama_cpp", "tensorrt", "fbgemm_gpu", "torch2trt", "quanto", "marlin", "gptqmodel", "flash_mla", "deep_gemm", "pointnet2_ops", "chamfer_3d", "knn_cuda", "mmdet3d", "roi_align", "correlation_cuda", "spatial_correlation_sampler", "unsloth"])
+EXTENSIONS = frozenset((
+    "apex", "auto_gptq", "autoawq", "awq", "awq_ext", "bitsandbytes", "causal_conv1d", "chamfer_3d",
+    "correlation_cuda", "ctranslate2", "cumm", "cupy", "curope", "deep_gemm", "deepspeed", "detectron2", "dgl",
+    "diff_gaussian_rasterization", "exllama", "exllamav2", "faster_whisper", "fbgemm_gpu", "flash_attn",
+    "flash_attn_interface", "flash_mla", "flashinfer", "fused_ssim", "gptqmodel", "groundingdino", "gsplat", "kaolin",
+    "knn_cuda", "llama_cpp", "mamba_ssm", "marlin", "minkowskiengine", "mmcv", "mmdet3d", "natten", "nerfacc",
+    "nvdiffrast", "onnxruntime", "pointnet2_ops", "pyg_lib", "pytorch3d", "quanto", "roi_align", "sageattention",
+    "sgl_kernel", "simple_knn", "spatial_correlation_sampler", "spconv", "tensorrt", "tinycudann", "torch2trt",
+    "torch_cluster", "torch_scatter", "torch_sparse", "torch_spline_conv", "torchsparse", "transformer_engine",
+    "unsloth", "vllm", "vllm_flash_attn", "xformers",
+))
 
 
 def flags(doc: Doc, facts: Facts) -> Flags:
@@ -141,7 +153,7 @@ def _machine(facts: Facts, say: Any) -> None:
             say("gpu-listed", fact)
         if re.search(r"\b(orin|xavier|jetson|thor|tegra)\b", fact.value, re.IGNORECASE):
             say("jetson-gpu", fact)
-    if len([fact for fact in facts.all("smi_index")]) > 1 or len([f for f in facts.all("gpu") if f.strength >= 3]) > 1:
+    if len(facts.all("smi_index")) > 1 or len([f for f in facts.all("gpu") if f.strength >= 3]) > 1:
         say("gpus-several", *facts.all("smi_index")[:2])
     if facts.first("driver"):
         say("driver-known", facts.first("driver"))
@@ -252,7 +264,7 @@ def capabilities(facts: Facts) -> list[tuple[int, Fact]]:
     return found
 
 
-def platform_of(facts: Facts, held: Flags) -> str:
+def platform_of(held: Flags) -> str:
     """The wheel platform that the text speaks of."""
     if "windows" in held and "linux" not in held:
         return "win_amd64"
@@ -289,7 +301,7 @@ def _archs(facts: Facts, held: Flags, say: Any) -> None:
     told = build[1] if build else torch
     if told is None or (build and not build[0].startswith("cu")):
         return
-    lists = look.archs(torch.value if torch else "", build[0] if build else "", platform_of(facts, held))
+    lists = look.archs(torch.value if torch else "", build[0] if build else "", platform_of(held))
     for sm, fact in cards:
         verdicts = {look.verdict(sm, row) for row in lists}
         if len(verdicts) == 1:
@@ -348,7 +360,7 @@ def _drivers(facts: Facts, held: Flags, say: Any) -> None:
 def _wheels(facts: Facts, held: Flags, say: Any) -> None:
     """What pip was asked for against the wheels that exist."""
     want, python, index = facts.first("want_torch"), facts.first("python"), facts.first("index")
-    platform = platform_of(facts, held)
+    platform = platform_of(held)
     label = ""
     if want:
         found = re.search(r"\+(cu\d+|cpu)", want.value)
@@ -406,7 +418,8 @@ def _times(doc: Doc, say: Any) -> None:
         data = re.search(r"\bdata(?:[ _](?:loading )?time)?:? ?(\d+\.\d+)", text, re.IGNORECASE)
         if data is None:
             continue
-        other = re.search(r"(?<!data[ _])(?<!data)\b(?:batch[ _])?time:? ?(\d+\.\d+)|(?:forward|backward|compute|step|model|gpu)[\w+ /]{0,24}:? (\d+\.\d+)", text,
+        other = re.search(r"(?<!data[ _])(?<!data)\b(?:batch[ _])?time:? ?(\d+\.\d+)|(?:forward|backward|compute|step|model|"
+            r"gpu)[\w+ /]{0,24}:? (\d+\.\d+)", text,
                           re.IGNORECASE)
         if other and float(data[1]) > 0.05 and float(data[1]) > 0.5 * float(other[1] or other[2]):
             say("data-dominates", doc.lines[here])
@@ -415,9 +428,11 @@ def _times(doc: Doc, say: Any) -> None:
 
 def _pairs(facts: Facts, say: Any) -> None:
     torch, vision = torch_version(facts), facts.first("torchvision")
-    if torch and vision and torch.strength >= 2 and vision.strength >= 2 and not re.search(r"dev|a0|rc|\+git", torch.value + vision.value):
-        if look.pair_wrong("torchvision", vision.value.split("+")[0], torch.value.split("+")[0]):
-            say("vision-pair-wrong", torch, vision)
+    if torch is None or vision is None or min(torch.strength, vision.strength) < 2:
+        return
+    stable = not re.search(r"dev|a0|rc|\+git", torch.value + vision.value)
+    if stable and look.pair_wrong("torchvision", vision.value.split("+")[0], torch.value.split("+")[0]):
+        say("vision-pair-wrong", torch, vision)
 
 
 def _health(facts: Facts, held: Flags, say: Any) -> None:
@@ -457,7 +472,7 @@ def values(doc: Doc, facts: Facts, held: Flags) -> dict[str, str]:
     found = facts.value("found_driver")
     header = facts.value("driver_cuda")
     made["served_major"] = found[:-3] if found else header.split(".")[0] if re.fullmatch(r"\d+\.\d", header) else ""
-    look.fill(made, cards, [fact.value for fact in facts.all("gpu")], platform_of(facts, held), made["driver"] if facts.first("driver") else "")
+    look.fill(made, cards, [fact.value for fact in facts.all("gpu")], platform_of(held), made["driver"] if facts.first("driver") else "")
     return made
 
 

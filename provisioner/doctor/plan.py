@@ -82,7 +82,8 @@ def step(choices: dict[str, Any], values: dict[str, str], lang: str) -> tuple[st
     driver = str(choices.get("driver") or "")
     if driver and choices.get("driver_source") != "preinstalled":
         driver = f"{choices.get('driver_branch')} ({driver}, {choices.get('driver_flavour')})" if choices.get("driver_flavour") else driver
-    text = fill(_TEXTS[lang], {"gpu": values.get("gpu", ""), "torch": str(choices["torch"]), "driver": driver, "python": str(choices["python"])})
+    text = fill(_TEXTS[lang], {"gpu": values.get("gpu", ""), "torch": str(choices["torch"]), "driver": driver,
+                               "python": str(choices["python"])})
     packages = " ".join(f'"{name}=={version.split("+")[0]}"' for name, version in
                         (("torch", choices["torch"]), *choices.get("packages", {}).items()))
     index = choices.get("index_url")

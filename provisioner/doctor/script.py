@@ -6,7 +6,6 @@ Only what can be seen for certain in one file is told. A trap's texts are in `sc
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -15,7 +14,9 @@ from provisioner.doctor.clean import Line
 from provisioner.doctor.engine import Finding, Fix, Report
 from provisioner.doctor.rule import HERE
 
-_EVALUATES = re.compile(r"^_?(?:eval|evaluate|validate|validation|val|test|predict|infer|inference)(?:_|$|one|epoch|loop|step|model)", re.IGNORECASE)
+_EVALUATES = re.compile(r"^_?(?:eval|evaluate|validate|validation|val|test|predict|infer|inference)(?:_|$|one|epoch|loop|step|model)",
+                        re.IGNORECASE)
+_MODEL = re.compile(r"(?:\w*_)?(?:model|net|network)")
 _SYNCS = frozenset(("item", "cpu", "numpy", "tolist"))
 _MAKES = frozenset(("zeros", "ones", "rand", "randn", "full", "empty", "arange", "linspace", "tensor", "eye"))
 _GRADLESS = frozenset(("no_grad", "inference_mode", "set_grad_enabled"))
@@ -130,12 +131,13 @@ def _loops(file: _File) -> Iterator[Hit]:
                 if last(node) in _SYNCS and isinstance(node.func, ast.Attribute) and not node.args and not file.guarded(node, loop) \
                         and _tensor_like(node.func.value, losses):
                     yield Hit("code-sync-in-loop", node.lineno)
-                if text == "print" and not file.guarded(node, loop) and any(isinstance(arg, ast.Name) and arg.id in losses for arg in node.args):
+                if text == "print" and not file.guarded(node, loop) and any(
+                        isinstance(arg, ast.Name) and arg.id in losses for arg in node.args):
                     yield Hit("code-sync-in-loop", node.lineno)
                 if last(node) == "append" and node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in losses:
                     yield Hit("code-loss-keeps-graph", node.lineno)
-            if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, ast.Name) and node.value.id in losses \
-                    and not (isinstance(node.target, ast.Name) and node.target.id in losses):
+            if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, ast.Name) \
+                    and node.value.id in losses and not (isinstance(node.target, ast.Name) and node.target.id in losses):
                 yield Hit("code-loss-keeps-graph", node.lineno)
 
 
@@ -154,15 +156,18 @@ def _evaluations(file: _File) -> Iterator[Hit]:
     for function in ast.walk(file.tree):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not _EVALUATES.match(function.name):
             continue
-        if function.name.endswith(("_dataloader", "_loader", "_dataset", "_step")) or any(last(call) == "backward" for call in calls(function)):
+        if function.name.endswith(("_dataloader", "_loader", "_dataset", "_step")) \
+                or any(last(call) == "backward" for call in calls(function)):
             continue
-        model_calls = [call for call in calls(function) if isinstance(call.func, ast.Name) and re.fullmatch(r"(?:\w*_)?(?:model|net|network)", call.func.id)
-                       or dotted(call.func) in ("self.model", "self.net")]
+        model_calls = [call for call in calls(function) if dotted(call.func) in ("self.model", "self.net")
+                       or (isinstance(call.func, ast.Name) and _MODEL.fullmatch(call.func.id))]
         if not model_calls:
             continue
-        decorated = any(dotted(each.func if isinstance(each, ast.Call) else each).split(".")[-1] in _GRADLESS for each in function.decorator_list)
-        within = any(isinstance(node, ast.With) and any(isinstance(item.context_expr, ast.Call) and last(item.context_expr) in _GRADLESS
-                                                        for item in node.items) for node in ast.walk(function))
+        decorators = [each.func if isinstance(each, ast.Call) else each for each in function.decorator_list]
+        decorated = any(dotted(each).split(".")[-1] in _GRADLESS for each in decorators)
+        within = any(isinstance(node, ast.With) and any(isinstance(item.context_expr, ast.Call)
+                                                        and last(item.context_expr) in _GRADLESS for item in node.items)
+                     for node in ast.walk(function))
         around = any(call for call in file.calls if last(call) == function.name and _under_gradless(file, call))
         if not (decorated or within or around):
             yield Hit("code-missing-no-grad", model_calls[0].lineno)
@@ -200,13 +205,15 @@ def _loaders(file: _File) -> Iterator[Hit]:
 def _names(file: _File) -> Iterator[Hit]:
     for call in file.calls:
         text = file.name(call.func)
-        if text in ("torch.nn.DataParallel", "nn.DataParallel") or text.endswith("nn.DataParallel") or text.endswith("data_parallel.DataParallel"):
+        if text.endswith(("nn.DataParallel", "data_parallel.DataParallel")):
             yield Hit("code-data-parallel", call.lineno)
-        elif text.startswith("torch.cuda.amp.") or text.startswith("apex.amp"):
+        elif text.startswith(("torch.cuda.amp.", "apex.amp")):
             yield Hit("code-old-amp", call.lineno)
-        elif text.endswith("autograd.set_detect_anomaly") and (not call.args or not isinstance(call.args[0], ast.Constant) or call.args[0].value):
+        elif text.endswith("autograd.set_detect_anomaly") and (
+                not call.args or not isinstance(call.args[0], ast.Constant) or call.args[0].value):
             yield Hit("code-detect-anomaly", call.lineno)
-        elif last(call) == "add_argument" and any(isinstance(arg, ast.Constant) and arg.value in ("--local_rank", "--local-rank") for arg in call.args):
+        elif last(call) == "add_argument" and any(
+                isinstance(arg, ast.Constant) and arg.value in ("--local_rank", "--local-rank") for arg in call.args):
             yield Hit("code-old-launch", call.lineno)
     for node in ast.walk(file.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "torch.distributed.launch" in node.value \
@@ -224,12 +231,12 @@ def _masks(file: _File) -> Iterator[Hit]:
         return
     for node in ast.walk(file.tree):
         line = 0
-        if isinstance(node, ast.Assign) and any(isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant)
-                                                and target.slice.value == "CUDA_VISIBLE_DEVICES" for target in node.targets):
-            line = node.lineno
-        elif isinstance(node, ast.Call) and dotted(node.func) in ("os.putenv", "os.environ.setdefault", "os.environ.update") and any(
-                isinstance(arg, ast.Constant) and arg.value == "CUDA_VISIBLE_DEVICES" for arg in node.args):
-            line = node.lineno
+        if isinstance(node, ast.Assign):
+            keys = [target.slice.value for target in node.targets
+                    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant)]
+            line = node.lineno if "CUDA_VISIBLE_DEVICES" in keys else 0
+        elif isinstance(node, ast.Call) and dotted(node.func) in ("os.putenv", "os.environ.setdefault", "os.environ.update"):
+            line = node.lineno if any(isinstance(arg, ast.Constant) and arg.value == "CUDA_VISIBLE_DEVICES" for arg in node.args) else 0
         if line and (line > min(imported) or (used and line > min(used))):
             yield Hit("visible-devices-mask", line)
 
@@ -295,6 +302,6 @@ def check(source: str, name: str, lang: str = "en") -> Report:
 def _texts() -> dict[str, Any]:
     import yaml
 
-    with open(os.path.join(HERE, "script.yaml"), encoding="utf-8") as stream:  # noqa: PTH118
+    with open(f"{HERE}/script.yaml", encoding="utf-8") as stream:
         made: dict[str, Any] = yaml.load(stream, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return made

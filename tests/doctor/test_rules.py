@@ -58,7 +58,8 @@ def test_the_page_is_whole(code: str) -> None:
     assert content["looks_like"] and content["confirm"] and content["fix"] and content["sources"]
     assert {"title", "cause", "undo", "wrong", "asks", "shows"} <= set(content)
     built = next(each for each in rule.book().rules if each.code == code)
-    for texts in (built.titles, built.causes, *(step.texts for step in (*built.fix, *built.confirm, *built.undo)), *built.wrong, *built.asks):
+    steps = (*built.fix, *built.confirm, *built.undo)
+    for texts in (built.titles, built.causes, *(step.texts for step in steps), *built.wrong, *built.asks):
         assert re.search(r"[\u4e00-\u9fff]", texts["zh"]), texts
         assert not re.search(r"[\u4e00-\u9fff]", texts["en"]), texts
 

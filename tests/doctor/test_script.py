@@ -16,7 +16,8 @@ CLEAN = (HERE / "clean.py.txt").read_text(encoding="utf-8")
 
 
 def test_each_trap_is_found_at_the_line_that_names_it() -> None:
-    wanted = {(found[1], number) for number, line in enumerate(TRAPS.splitlines(), 1) if (found := re.search(r"# ([a-z]+(?:-[a-z]+)+)$", line))}
+    wanted = {(found[1], number) for number, line in enumerate(TRAPS.splitlines(), 1)
+              if (found := re.search(r"# ([a-z]+(?:-[a-z]+)+)$", line))}
     report = script.check(TRAPS, "train.py")
     assert {(each.code, line.number) for each in report.findings for line in each.evidence} == wanted
     assert report.status == 4
@@ -38,7 +39,8 @@ def test_every_text_has_both_languages_and_every_code_is_found_in_the_traps() ->
 
 
 def test_ranks_that_do_not_choose_their_gpu() -> None:
-    text = "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\ntorch.distributed.init_process_group('nccl')\nmodel = DDP(net)\n"
+    text = ("import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+            "torch.distributed.init_process_group('nccl')\nmodel = DDP(net)\n")
     assert [each.code for each in script.check(text, "x").findings] == ["code-no-set-device"]
 
 
@@ -49,5 +51,6 @@ def test_code_that_is_no_python_is_said_so(text: str) -> None:
 
 
 def test_a_guarded_read_every_n_steps_is_fine() -> None:
-    text = "for step, x in enumerate(data):\n    opt.zero_grad()\n    loss = model(x)\n    loss.backward()\n    opt.step()\n    if step % 50 == 0:\n        print(loss.item())\n"
+    text = ("for step, x in enumerate(data):\n    opt.zero_grad()\n    loss = model(x)\n    loss.backward()\n    opt.step()\n"
+            "    if step % 50 == 0:\n        print(loss.item())\n")
     assert script.check(text, "x").findings == ()

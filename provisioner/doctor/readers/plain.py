@@ -34,7 +34,8 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("want_torch", "no matching distribution", rf"distribution found for torch(?:==|~=|>=|<=){_V}", 2),
     ("want_torch", "torch==", rf"torch=={_V}", 1),
     ("want_label", "+cu", r"(?:==\S{1,20}|torch\S{0,20})\+(cu\d{2,3})\b", 1),
-    ("index", "whl/", r"(?:download\.pytorch\.org/)?whl/((?:nightly/|test/)?(?:cu\d{2,3}|cpu|rocm[\d.]+|xpu|torch_stable\.html|torch_nightly\.html))", 2),
+    ("index", "whl/", r"(?:download\.pytorch\.org/)?whl/((?:nightly/|test/)?(?:cu\d{2,3}|cpu|rocm[\d.]+|xpu|torch_stable\.html|"
+        r"torch_nightly\.html))", 2),
     ("built_cuda", "used to build pytorch", r"cuda used to build pytorch: (\S.{0,20})$", 3),
     ("built_cuda", "torch.version.cuda", r"torch\.version\.cuda\)?[ :>=-]{0,6}['\"]?(\d+\.\d|None)", 2),
     ("built_cuda", "pytorch (", r"compile(?:d)? pytorch \((\d+\.\d)\)", 2),
@@ -77,7 +78,8 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("driver", "nvidia-smi", r"nvidia-smi (\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 2),
     ("module_version", "nvrm version", r"nvrm version: .{0,60}kernel module(?: for \w+)?\s{1,4}(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
     ("driver", "kernel module", r"kernel module(?: for \w+)?\s{1,4}(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
-    ("driver", "driver", r"(?<!version of the )(?<!gcc )\bdrivers?(?: branch| version| release)?[ :=(]{1,3}(?:is |nvidia |r|v)?(\d{3}(?:\.\d{1,3}(?:\.\d{1,2})?)?)(?![\d.]*[a-z%])", 1),
+    ("driver", "driver", r"(?<!version of the )(?<!gcc )\bdrivers?(?: branch| version| release)?[ :=(]{1,3}(?:is |nvidia |r|"
+        r"v)?(\d{3}(?:\.\d{1,3}(?:\.\d{1,2})?)?)(?![\d.]*[a-z%])", 1),
     ("driver", "/nvidia/", r"/nvidia/(\d{3}\.\d{1,3}(?:\.\d{1,2})?)/", 1),
     ("nvml", "nvml library version", r"nvml library version: (\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
     ("module_version", "kernel module", r"kernel module (?:version|has the version):? ?(\d{3}\.\d{1,3}(?:\.\d{1,2})?)", 3),
@@ -101,7 +103,8 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("arch_list", "get_arch_list", r"get_arch_list\(\)\)?[ :>=-]{0,6}\[((?:'(?:sm|compute)_\d+[a-z]?',? ?)+)", 3),
     ("arch_list", "['sm_", r"^\[((?:'(?:sm|compute)_\d+[a-z]?',? ?)+)", 3),
     ("arch_list", "sm_", r"arch(?:itecture)?s?(?: list|_list)?[^\n]{0,12}[:=] ?\[?['\"]?((?:(?:sm|compute)_\d+[a-z]?['\", ]{0,4}){2,})", 2),
-    ("arch_range", "capability supported", r"capability supported by this (?:version of pytorch|library) is ?\(?(\d+\.\d\)? - \(?\d+\.\d)", 3),
+    ("arch_range", "capability supported", r"capability supported by this (?:version of pytorch|"
+        r"library) is ?\(?(\d+\.\d\)? - \(?\d+\.\d)", 3),
     ("arch_range", ") - (", r"^\(?(\d+\.\d\) - \(\d+\.\d)\)", 3),
     ("arch_floor", "minimum cuda capability", r"minimum cuda capability supported by this (?:library|version of pytorch) is (\d+\.\d)", 3),
     ("numpy", "numpy", r"\bnumpy(?:==|:? |-|\s+)v?(\d+\.\d+(?:\.\d+)?)", 2),
