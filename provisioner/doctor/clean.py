@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 SMALL = 96 * 1024  # a text up to this many bytes is looked at whole
 CHUNK = 1 << 20
@@ -140,18 +141,20 @@ def _chunks(data: object) -> Iterator[bytes]:
             if not block:
                 return
             yield block if isinstance(block, bytes) else block.encode("utf-8", "surrogatepass")
-    held: list[bytes] = []
-    size = 0
-    for each in data:  # type: ignore[attr-defined]
-        piece = each if isinstance(each, bytes) else each.encode("utf-8", "surrogatepass")
-        piece = piece if piece.endswith(b"\n") else piece + b"\n"
-        held.append(piece)
-        size += len(piece)
-        if size >= CHUNK:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
+    lines = iter(data)  # type: ignore[call-overload]
+    while batch := list(islice(lines, 8192)):
+        block = _joined(batch)
+        for start in range(0, len(block), CHUNK):  # a few lines of megabytes each
+            yield block[start:start + CHUNK]
+
+
+def _joined(batch: list[Any]) -> bytes:
+    """Lines as one block, each with its end."""
+    pieces = batch if isinstance(batch[0], bytes) else [each.encode("utf-8", "surrogatepass") for each in batch]
+    if pieces[0].endswith(b"\n"):
+        block = b"".join(pieces)
+        return block if block.endswith(b"\n") else block + b"\n"
+    return b"\n".join(pieces) + b"\n"
 
 
 class Anchors:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from provisioner.doctor.rule import Rule, Step
 
 _WORDS = {
-    "looks": ("What it looks like", "现象"), "why": ("Why it happens", "原因"), "confirm": ("How to confirm", "如何确认"),
+    "causes": ("Causes that `explain` and `doctor` name", "`explain` 与 `doctor` 可指出的原因"), "looks": ("What it looks like", "现象"), "why": ("Why it happens", "原因"), "confirm": ("How to confirm", "如何确认"),
     "change": ("What to change", "如何修复"), "undo": ("How to undo", "如何撤销"), "wrong": ("What does not help", "无效的做法"),
     "asks": ("What to look at when unsure", "不确定时请提供"), "read": ("Where to read", "出处"), "severity": ("Severity", "严重程度"),
     "maturity": ("Maturity", "成熟度"), "seen": ("seen", "证据"), "because": ("why", "原因"),
@@ -49,6 +49,17 @@ def page(rule: Rule, lang: str) -> str:
         out += ["", f"## {word('asks', lang)}", "", *(f"- {fill(each[lang], {})}" for each in rule.asks)]
     out += ["", f"## {word('read', lang)}", "", *(f"- {_source(each)}" for each in rule.sources), ""]
     return "\n".join(out)
+
+
+def reference(lang: str) -> dict[str, str]:
+    """The reference: a page for each rule, and a list of them (file name -> Markdown)."""
+    from provisioner.doctor.rule import load
+
+    rules = load()
+    made = {f"{code}.md": page(rule, lang) for code, rule in rules.items()}
+    rows = [f"- [{code}]({code}.md): {rule.title(lang)}" for code, rule in rules.items()]
+    made["README.md"] = "\n".join([f"# {word('causes', lang)}", "", *rows, ""])
+    return made
 
 
 def _source(identifier: str) -> str:
@@ -133,7 +144,7 @@ def report_text(report: Report, lang: str, paint: Callable[[str, str], str]) -> 
         quotes = []
         for line in each.evidence[:4 if place == 0 else 1]:
             text = line.text if len(line.text) <= 140 else line.text[:137] + "..."
-            quotes.append(f"{line.source}:{line.number}: {text}")
+            quotes.append(f"{line.source.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line.number}: {text}")
         block("seen", quotes)
         if place > 0:
             out.append("")

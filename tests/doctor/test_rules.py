@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from provisioner.catalog import load
-from provisioner.doctor import engine, infer, rule
+from provisioner.doctor import engine, infer, pages, rule
 from provisioner.doctor.fill import fill
 
 HERE = Path(__file__).parent
@@ -103,6 +103,13 @@ def test_every_shared_sign_and_flag_is_used_or_known() -> None:
                 if "when" in step:
                     named |= rule.names(rule.parse(step["when"]))
     assert set(shared) - named == set()
+
+
+@pytest.mark.parametrize("lang", rule.LANGUAGES)
+def test_the_reference_on_disk_is_what_the_rules_say(lang: str) -> None:
+    """`python tools/write_rule_pages.py` writes it anew."""
+    folder = HERE.parent.parent / "docs" / "rules" / lang
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == pages.reference(lang)
 
 
 def test_every_own_source_is_cited_and_in_no_second_home() -> None:
