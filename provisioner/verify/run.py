@@ -22,6 +22,6 @@ def run(python: str, level: str, lock: dict[str, Any], runner: Runner | None = N
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise Problem("verify-python", f"{python} cannot run the test", because=result.reason or result.err.strip()[-300:],
+        raise Problem("verify-python", f"{python} cannot run the test", because=result.reason() or result.err.strip()[-300:],
                       todo=f"is it a Python interpreter? The lock's environment is {lock['artefacts'].get('environment')}; name another with --python")
     return document
