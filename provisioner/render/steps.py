@@ -57,10 +57,10 @@ class _Builder:
         self.installs_driver = driver.get("action") == "install"
         self.linux = self.system.get("family") not in ("windows", "macos")
         self._system()
+        #: the vendor's repository is where the driver comes from; else it must never become that
+        self.vendor_driver = self.installs_driver and (driver.get("origin") or "vendor") == "vendor"
         if self.installs_driver:
             self._driver(driver)
-        else:
-            self._repository_for_libraries()
         self._toolkit()
         self._library("cudnn", "cuDNN")
         self._library("nccl", "NCCL")
@@ -70,7 +70,7 @@ class _Builder:
         self._python()
         if self.installs_driver:
             self._add("reboot", ("Reboot, so that the new kernel module is the one loaded", "重启,使新的内核模块得以加载"),
-                      version=driver.get("version") or "", undo=False)
+                      undo=False, wanted=_loaded(driver))
         self._add("verify", ("Verify: a kernel runs and its numbers are right" if self.choices.get("cuda_build") != "cpu"
                              else "Verify: torch computes, and its numbers are right",
                              "检验:内核可以运行且结果正确" if self.choices.get("cuda_build") != "cpu" else "检验:torch 可以计算且结果正确"),
@@ -80,20 +80,27 @@ class _Builder:
     def _add(self, identifier: str, title: tuple[str, str], *, root: bool = True, undo: bool = True, **values: Any) -> None:
         self.steps.append(Step(identifier, title, values, root, undo))
 
-    def _needs_packages(self) -> bool:
-        return self.installs_driver or any(self.artefacts.get(key) for key in ("toolkit", "cudnn", "nccl", "fabric", "compat"))
-
     def _system(self) -> None:
         name = self.system.get("name") or self.choices.get("os")
         self._add("check-system", (f"Check that this is {name} on {self.choices.get('arch')}", f"确认系统为 {name}({self.choices.get('arch')})"),
                   root=False, undo=False, system=self.choices.get("os") or "", family=self.system.get("family") or "",
                   version=self.system.get("version") or "", arch=self.choices.get("arch") or "", name=name or "")
         driver = self.artefacts.get("driver") or {}
-        prerequisites = list(driver.get("prerequisites") or []) if self.installs_driver else []
-        python = [str(each["name"]) for each in (self.artefacts.get("python") or {}).get("packages") or []]
-        wanted = [*prerequisites, *(each for each in python if each not in prerequisites)]
-        if self.installs_driver and driver.get("headers") and driver["headers"] not in wanted:
-            wanted.append(driver["headers"])
+        components = list(self.artefacts.get("components") or [])
+        if components:
+            shown = ", ".join(components)
+            self._add("enable-components", (f"Turn on {shown} of the distribution's archive", f"启用发行版软件源的 {shown}"), components=components)
+        extra = self.artefacts.get("extra_repository")
+        if extra and self.installs_driver:
+            self._add("add-extra-repository", (f"Add the repository that DKMS comes from ({', '.join(extra['packages'])})",
+                                               f"添加提供 DKMS 的软件源({', '.join(extra['packages'])})"),
+                      packages=list(extra["packages"]), components=list(extra.get("components") or []))
+        wanted: list[str] = list((self.artefacts.get("repository") or {}).get("tools") or [])
+        wanted += driver.get("prerequisites") or [] if self.installs_driver else []
+        wanted += [str(each["name"]) for each in (self.artefacts.get("python") or {}).get("packages") or []]
+        if self.installs_driver and driver.get("headers"):
+            wanted += _words(str(driver["headers"]))
+        wanted = list(dict.fromkeys(wanted))
         if self.linux and wanted:
             self._add("install-prerequisites", ("Install what the steps below need: " + _short([_plain(each) for each in wanted]),
                                                 "安装后续步骤所需的软件包:" + _short([_plain(each) for each in wanted])),
@@ -101,15 +108,13 @@ class _Builder:
 
     def _repository(self) -> None:
         repository = self.artefacts.get("repository")
-        if repository and not any(step.id == "add-repository" for step in self.steps):
-            self._add("add-repository", (f"Add NVIDIA's repository {repository['url']}, its key checked by fingerprint",
-                                         f"添加 NVIDIA 软件源 {repository['url']},并按指纹核对密钥"), **repository)
-
-    def _repository_for_libraries(self) -> None:
-        if any((self.artefacts.get(key) or {}).get("packages") for key in ("toolkit", "cudnn", "nccl", "fabric")) or self.artefacts.get("compat"):
-            self._repository()
-            if self.linux and self.artefacts.get("repository"):
-                self._add("keep-driver-out", ("Keep the repository from replacing the driver", "防止该软件源替换现有驱动"))
+        if not repository or any(step.id == "add-repository" for step in self.steps):
+            return
+        url = repository["url"]
+        self._add("add-repository", (f"Add NVIDIA's repository {url}, its key checked by fingerprint", f"添加 NVIDIA 软件源 {url},并按指纹核对密钥"),
+                  **repository, with_driver=self.vendor_driver)
+        if not self.vendor_driver and self.system.get("package_manager") == "apt":  # elsewhere a line of the repository's file does it
+            self._add("keep-driver-out", ("Keep that repository from replacing the driver", "防止该软件源替换现有驱动"))
 
     def _driver(self, driver: dict[str, Any]) -> None:
         version, origin = driver.get("version") or "", driver.get("origin") or "vendor"
@@ -119,8 +124,14 @@ class _Builder:
             self._repository()
         packages = _versioned(driver.get("packages"))
         if packages:
-            self._add("pin-driver", (f"Pin the driver to {version}", f"将驱动固定在 {version}"), version=version,
-                      branch=driver.get("branch") or version.split(".")[0], origin=origin, pin=driver.get("pin"))
+            exact = all(each["version"] for each in packages)
+            if not exact:  # the distribution decides on the release
+                version = str(driver.get("branch") or version.split(".")[0])
+            elif self.system.get("package_manager") == "apt":  # others take the exact version by name; the hold keeps it there
+                self._add("pin-driver", (f"Pin the driver to {version}", f"将驱动固定在 {version}"), version=version)
+            if driver.get("stream"):
+                stream = driver["stream"]
+                self._add("enable-stream", (f"Enable the module stream {stream}", f"启用模块流 {stream}"), stream=stream)
             flavour = driver.get("flavour")
             english = f"Install driver {version} with the {flavour} kernel modules ({_names(packages)})"
             self._add("install-driver", (english, f"安装驱动 {version}({'开源' if flavour == 'open' else '专有'}内核模块:{_names(packages)})"),
@@ -185,7 +196,7 @@ class _Builder:
         self._add("create-python-environment", (f"Create a Python {version} environment at {environment} ({installer})",
                                                 f"在 {environment} 创建 Python {version} 环境({installer})"),
                   root=False, version=version, environment=environment, installer=installer, source=python.get("source") or "system",
-                  channels=list(conda.get("channels") or []))
+                  channels=list(conda.get("channels") or []), bootstrap=python.get("bootstrap") or "")
         requirements = list(self.artefacts.get("requirements") or [])
         plain = list(self.artefacts.get("plain_requirements") or [])  # not on PyTorch's index
         specs = list(conda.get("specs") or [])
@@ -194,6 +205,18 @@ class _Builder:
                   installer=installer, requirements=requirements, plain=plain, specs=specs, channels=list(conda.get("channels") or []),
                   index_url=self.artefacts.get("index_url") or "", extra_index_urls=list(self.artefacts.get("extra_index_urls") or []),
                   torch=self.choices.get("torch") or "")
+
+
+def _loaded(driver: dict[str, Any]) -> str:
+    """What the loaded module's version has to begin with: the whole version, or the branch where the distribution picks the release."""
+    packages = driver.get("packages") or []
+    return str(driver.get("version") or "") if all(each.get("version") for each in packages) else f"{driver.get('branch')}."
+
+
+def _words(packages: str) -> list[str]:
+    """Several packages in one text; the space in `$(uname -r)` is no separator."""
+    kernel = "$(uname -r)"
+    return [each.replace("\0", kernel) for each in packages.replace(kernel, "\0").split()]
 
 
 def _plain(package: str) -> str:

@@ -13,9 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-KERNEL_DKMS = {"580": "nvidia-kernel-open-dkms", "620": "nvidia-kernel-open-dkms"}
-
-
 class Stub(NamedTuple):
     """A package without content but for a marker file."""
 
@@ -33,8 +30,10 @@ def driver(branch: str, version: str) -> list[Stub]:
     return [
         Stub(f"nvidia-open{suffix}", revision, f"nvidia-driver {exact}, nvidia-driver-cuda {exact}, nvidia-kernel-open-dkms {exact}"),
         Stub(f"cuda-drivers{suffix}", revision, f"nvidia-driver {exact}, nvidia-driver-cuda {exact}, nvidia-kernel-dkms {exact}"),
-        Stub("nvidia-driver", revision, f"nvidia-kernel-open-dkms {exact} | nvidia-kernel-dkms {exact}, libnvidia-gl {exact}"),
-        Stub("nvidia-driver-cuda", revision, f"libcuda1 {exact}, nvidia-persistenced {exact}"),
+        # glx-alternative-nvidia is Debian's own, in contrib
+        Stub("nvidia-driver", revision, f"nvidia-kernel-open-dkms {exact} | nvidia-kernel-dkms {exact}, libnvidia-gl {exact}, glx-alternative-nvidia"),
+        # nvidia-installer-cleanup is Debian's own, of contrib: without that component nothing of this can be installed
+        Stub("nvidia-driver-cuda", revision, f"nvidia-installer-cleanup, libcuda1 {exact}, nvidia-persistenced {exact}"),
         Stub("nvidia-kernel-open-dkms", revision, "", "nvidia-kernel-dkms"),
         Stub("nvidia-kernel-dkms", revision, "", "nvidia-kernel-open-dkms"),
         Stub("libnvidia-gl", revision), Stub("libcuda1", revision), Stub("nvidia-persistenced", revision),
@@ -42,12 +41,21 @@ def driver(branch: str, version: str) -> list[Stub]:
     ]
 
 
-TOOLKIT = [
-    Stub("cuda-toolkit-12-8", "12.8.1-1", "cuda-nvcc-12-8, cuda-cudart-12-8"), Stub("cuda-nvcc-12-8", "12.8.93-1"),
-    Stub("cuda-cudart-12-8", "12.8.90-1"),
-    # the trap: it drags a driver in
-    Stub("cuda-12-8", "12.8.1-1", "cuda-toolkit-12-8, cuda-drivers (>= 570)"), Stub("cuda", "12.8.1-1", "cuda-12-8"),
-]
+def toolkit(version: str) -> list[Stub]:
+    """A toolkit, and the trap beside it: `cuda` drags a driver in."""
+    dash = version[:4].replace(".", "-")
+    return [
+        Stub(f"cuda-toolkit-{dash}", f"{version}-1", f"cuda-nvcc-{dash}, cuda-cudart-{dash}"), Stub(f"cuda-nvcc-{dash}", f"{version}-1"),
+        Stub(f"cuda-cudart-{dash}", f"{version}-1"),
+        Stub(f"cuda-{dash}", f"{version}-1", f"cuda-toolkit-{dash}, cuda-drivers (>= 570)"), Stub("cuda", f"{version}-1", f"cuda-{dash}"),
+    ]
+
+
+def nccl(version: str) -> list[Stub]:
+    """One NCCL release as the repositories hold it: a build for each of several CUDA releases, which apt takes for ever newer versions."""
+    return [stub for cuda in ("11.8", "12.2", "12.8", "12.9", "13.0", "13.2", "13.4")
+            for stub in (Stub("libnccl2", f"{version}-1+cuda{cuda}"),
+                         Stub("libnccl-dev", f"{version}-1+cuda{cuda}", f"libnccl2 (= {version}-1+cuda{cuda})"))]
 
 
 class Key(NamedTuple):

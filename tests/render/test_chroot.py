@@ -1,8 +1,9 @@
-"""The rendered Debian 12 script, run by real bash and real apt in a real Debian 12 root filesystem.
+"""The rendered script, run by real bash and real apt in real root filesystems of Debian 12 and Debian 13.
 
 The repository is a local one laid out like NVIDIA's and signed by a key of its own; the wheels are stubs in a local index. Everything
 else comes from Debian's archive. There is no kernel in such a root, so the reboot and the GPU check are left out, as they are when an
-image is built.
+image is built. Debian 13 differs where it matters here: sources in deb822 form, signatures checked by sqv, Python 3.13, and driver
+packages without a branch in their names.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from conftest import ROOT
@@ -22,29 +25,53 @@ from render import repository
 
 pytestmark = [pytest.mark.root, pytest.mark.chroot, pytest.mark.slow]
 
-SPEC = """spec: 1
-name: chroot
-target: debian12
-gpus: [RTX 4090]
-driver: "580.126.09"
-torch: "2.7.1"
-cuda: cu128
-toolkit: match
-python: "3.11"
-"""
+
+class System(NamedTuple):
+    """What the tests ask for on a system, and what they expect."""
+
+    suite: str
+    python: str
+    torch: str
+    cuda: str
+    driver: str
+    other: str  # another release on offer
+    asked: str  # the driver's package
+    toolkit: str
+    nccl: str  # as Debian spells it: the build for the nearest CUDA of the same major
+    sources: tuple[str, str]  # how the system itself lists its archive: file, content
+
+    def spec(self, name: str, driver: str) -> str:
+        """The spec that a user writes."""
+        return (f"spec: 1\nname: chroot\ntarget: {name}\ngpus: [RTX 4090]\ndriver: '{driver}'\ntorch: {self.torch}\ncuda: {self.cuda}\n"
+                f"toolkit: match\nnccl: '{self.nccl.split('-')[0]}'\npython: '{self.python}'\n")
+
+    @property
+    def release(self) -> str:
+        """Package and version of the toolkit, for instance cuda-toolkit-12-8."""
+        return f"cuda-toolkit-{self.toolkit[:4].replace('.', '-')}"
+
+
+SYSTEMS = {
+    "debian12": System("bookworm", "3.11", "2.7.1", "cu128", "580.126.09", "580.105.08", "nvidia-open-580", "12.8.1", "2.26.2-1+cuda12.8",
+                       ("sources.list", "deb http://deb.debian.org/debian bookworm main\n"
+                        "deb [arch=amd64] http://deb.debian.org/debian bookworm-updates main\n")),
+    "debian13": System("trixie", "3.13", "2.12.0", "cu132", "610.57.04", "610.43.03", "nvidia-open", "13.2.1", "2.30.4-1+cuda13.2",
+                       ("sources.list.d/debian.sources", "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: trixie trixie-updates\n"
+                        "Components: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n")),
+}
 INCLUDE = "ca-certificates,curl,kmod,pciutils,build-essential"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "provision-tests"
 
 
-@pytest.fixture(scope="module")
-def base() -> Path:
-    """A fresh Debian 12 root, made once and kept."""
-    folder = CACHE / f"debian12-{hashlib.sha256(INCLUDE.encode()).hexdigest()[:8]}"
+@cache
+def base(name: str) -> Path:
+    """A fresh root of a system, made once and kept."""
+    folder = CACHE / f"{name}-{hashlib.sha256(INCLUDE.encode()).hexdigest()[:8]}"
     if not (folder / ".complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        made = subprocess.run(["debootstrap", "--variant=minbase", f"--include={INCLUDE}", "bookworm", str(folder)], capture_output=True,
-                              text=True, check=False)
+        made = subprocess.run(["debootstrap", "--variant=minbase", f"--include={INCLUDE}", SYSTEMS[name].suite, str(folder)],
+                              capture_output=True, text=True, check=False)
         if made.returncode:
             shutil.rmtree(folder, ignore_errors=True)
             pytest.skip(f"debootstrap cannot make a root here: {made.stdout[-200:]}{made.stderr[-200:]}")
@@ -60,21 +87,28 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, repository.Key]:
 
 
 @pytest.fixture(scope="module")
-def script(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The script as a user gets it: plan, then render."""
-    folder = tmp_path_factory.mktemp("plan")
-    (folder / "spec.yaml").write_text(SPEC)
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    for command in (["plan"], ["render", "--target", "debian12", "--out", "out"]):
-        subprocess.run([sys.executable, "-m", "provisioner", *command], cwd=folder, env=env, check=True, capture_output=True)
-    return (folder / "out" / "install.sh").read_text()
+def script(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], str]:
+    """The script for a system and a driver as a user gets it: plan, then render."""
+
+    @cache
+    def made(name: str, driver: str) -> str:
+        folder = tmp_path_factory.mktemp("plan")
+        (folder / "spec.yaml").write_text(SYSTEMS[name].spec(name, driver))
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        for command in (["plan"], ["render", "--target", name, "--out", "out"]):
+            told = subprocess.run([sys.executable, "-m", "provisioner", *command], cwd=folder, env=env, check=False, capture_output=True, text=True)
+            assert told.returncode == 0, told.stdout + told.stderr
+        return (folder / "out" / "install.sh").read_text()
+
+    return made
 
 
 class Machine:
     """A root filesystem and the addresses it is given."""
 
-    def __init__(self, root: Path, url: str, fingerprint: str) -> None:
-        self.root, self.url, self.fingerprint = root, url, fingerprint
+    def __init__(self, name: str, root: Path, url: str, fingerprint: str) -> None:
+        self.name, self.root, self.url, self.fingerprint = name, root, url, fingerprint
+        self.system = SYSTEMS[name]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "PROVISION_CUDA_REPO_BASE": f"{self.url}/repos",
@@ -87,6 +121,12 @@ class Machine:
         told = subprocess.run(["chroot", str(self.root), "dpkg-query", "-W", "-f=${db:Status-Abbrev} ${Package} ${Version}\n"], check=True,
                               capture_output=True, text=True).stdout
         return {line.split()[1]: line.split()[2] for line in told.splitlines() if line[1] == "i"}
+
+    def components(self) -> set[str]:
+        """Components of Debian's archive that apt knows."""
+        told = subprocess.run(["chroot", str(self.root), "apt-get", "indextargets", "--no-release-info", "--format", "$(RELEASE) $(COMPONENT)",
+                               "Created-By: Packages"], check=True, capture_output=True, text=True).stdout
+        return {line for line in told.splitlines() if line.startswith(self.system.suite)}
 
     def held(self) -> list[str]:
         return subprocess.run(["chroot", str(self.root), "apt-mark", "showhold"], check=True, capture_output=True, text=True).stdout.split()
@@ -103,24 +143,28 @@ class Machine:
 
 
 @pytest.fixture
-def machine(base: Path, keys: dict[str, repository.Key], script: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """A copy of the root with the script in it, beside a repository signed by the key that the test names."""
-    signer, keyring = getattr(request, "param", ("vendor", "vendor"))
+def machine(keys: dict[str, repository.Key], script: Callable[[str, str], str], tmp_path: Path,
+            request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """A copy of a root with the script in it, beside a repository signed by the key that the test names."""
+    name, signer, keyring = getattr(request, "param", ("debian12", "vendor", "vendor"))
+    system = SYSTEMS[name]
     root = tmp_path / "root"
-    subprocess.run(["cp", "-a", "--reflink=auto", str(base), str(root)], check=True)
-    (root / "root" / "install.sh").write_text(script)
+    subprocess.run(["cp", "-a", "--reflink=auto", str(base(name)), str(root)], check=True)
+    (root / "etc/apt/sources.list").unlink(missing_ok=True)
+    (root / "etc/apt" / system.sources[0]).write_text(system.sources[1])
+    (root / "root" / "install.sh").write_text(script(name, system.driver))
     site = tmp_path / "site"
-    stubs = repository.driver("580", "580.126.09") + repository.driver("580", "580.178.04") + repository.driver("620", "620.70.06") \
-        + repository.TOOLKIT
+    stubs = [stub for version in (system.driver, system.other, "580.178.04", "620.70.06") for stub in repository.driver(version[:3], version)]
+    stubs += repository.toolkit(system.toolkit) + repository.nccl(system.nccl.split("-")[0])
     unique = list({(stub.name, stub.version): stub for stub in stubs}.values())
-    repository.build(site / "repos" / "debian12" / "x86_64", tmp_path / "work", unique, keys[signer], keys[keyring])
-    repository.wheel(site / "simple", "torch", "2.7.1+cu128")
+    repository.build(site / "repos" / name / "x86_64", tmp_path / "work", unique, keys[signer], keys[keyring])
+    repository.wheel(site / "simple", "torch", f"{system.torch}+{system.cuda}")
     subprocess.run(["mount", "-t", "proc", "proc", str(root / "proc")], check=True)  # every machine has one, and bash uses it
     try:
         if not (root / "dev" / "fd").exists():
             (root / "dev" / "fd").symlink_to("/proc/self/fd")
         with repository.served(site) as url:
-            yield Machine(root, url, keys["vendor"].fingerprint)
+            yield Machine(name, root, url, keys["vendor"].fingerprint)
     finally:
         subprocess.run(["umount", "--lazy", str(root / "proc")], check=True)
         subprocess.run(["rm", "-rf", "--one-file-system", str(root)], check=False)
@@ -130,7 +174,12 @@ def said(told: subprocess.CompletedProcess[str]) -> str:
     return told.stdout[-3000:] + told.stderr[-3000:]
 
 
+BOTH = pytest.mark.parametrize("machine", [(name, "vendor", "vendor") for name in SYSTEMS], indirect=True, ids=list(SYSTEMS))
+
+
+@BOTH
 def test_install_twice_then_undo(machine: Machine) -> None:
+    system = machine.system
     before_packages, before_files = machine.packages(), machine.files()
 
     dry = machine.run("--dry-run")
@@ -142,16 +191,25 @@ def test_install_twice_then_undo(machine: Machine) -> None:
     assert first.returncode == 0, said(first)
     packages = machine.packages()
     # the driver asked for, all of it in that one version, although the repository holds newer ones
-    for name in ("nvidia-open-580", "nvidia-driver", "nvidia-driver-cuda", "nvidia-kernel-open-dkms", "libcuda1"):
-        assert packages[name] == "580.126.09-1", name
-    assert packages["cuda-toolkit-12-8"] == "12.8.1-1"
-    assert not packages.keys() & {"cuda", "cuda-12-8", "cuda-drivers", "cuda-drivers-580", "nvidia-kernel-dkms", "cuda-keyring"}
-    assert "nvidia-open-580" in machine.held()
+    for name in (system.asked, "nvidia-driver", "nvidia-driver-cuda", "nvidia-kernel-open-dkms", "libcuda1"):
+        assert packages[name] == f"{system.driver}-1", name
+    assert packages[system.release] == f"{system.toolkit}-1"
+    # of several builds the one for this CUDA, not the newest; headers of the same
+    assert packages["libnccl2"] == packages["libnccl-dev"] == system.nccl
+    # a dependency in contrib, which the system as installed does not list
+    assert "glx-alternative-nvidia" in packages
+    suites = {line.split()[0] for line in machine.components()}
+    assert suites == {system.suite, f"{system.suite}-updates"}
+    assert machine.components() == {f"{suite} {component}" for suite in suites for component in ("main", "contrib")}
+    assert not packages.keys() & {"cuda", "cuda-drivers", "cuda-drivers-580", "nvidia-kernel-dkms", "cuda-keyring"}
+    assert system.asked in machine.held()
     assert "blacklist nouveau" in (machine.root / "etc/modprobe.d/blacklist-nouveau.conf").read_text()
-    assert "CUDA_HOME=/usr/local/cuda-12.8" in (machine.root / "etc/profile.d/provision-cuda.sh").read_text()
+    assert f"CUDA_HOME=/usr/local/cuda-{system.toolkit[:4]}" in (machine.root / "etc/profile.d/provision-cuda.sh").read_text()
     freeze = subprocess.run(["chroot", str(machine.root), "/opt/torch/bin/python", "-m", "pip", "freeze"], capture_output=True, text=True,
                             check=True).stdout
-    assert "torch==2.7.1+cu128" in freeze
+    assert f"torch=={system.torch}+{system.cuda}" in freeze
+    told = subprocess.run(["chroot", str(machine.root), "apt-get", "update"], capture_output=True, text=True, check=False)
+    assert "configured multiple times" not in told.stdout + told.stderr
 
     files = machine.files()
     second = machine.run()
@@ -167,17 +225,54 @@ def test_install_twice_then_undo(machine: Machine) -> None:
     ours = {name for name in after.keys() ^ before_files.keys() if "provision" in name or "nouveau" in name or name.startswith("opt/")}
     assert not ours
     assert machine.held() == []
+    assert machine.components() == {f"{suite} main" for suite in suites}
+    assert (machine.root / "etc/apt" / system.sources[0]).read_text() == system.sources[1]
 
 
-@pytest.mark.parametrize(("machine", "words"), [(("stranger", "vendor"), "apt refuses the repository"),
-                                                (("stranger", "stranger"), "expected")], indirect=["machine"])
+def test_contrib_that_is_on_is_left_alone(machine: Machine) -> None:
+    """Nothing is listed twice, and --undo takes back only what this script did."""
+    path = machine.root / "etc/apt/sources.list"
+    path.write_text(path.read_text().replace(" main", " main contrib"))
+    on, text = machine.components(), path.read_text()
+    told = machine.run("--only", "enable-components")
+    assert told.returncode == 0, said(told)
+    assert machine.components() == on
+    assert not list((machine.root / "etc/apt/sources.list.d").iterdir())
+    undone = machine.run("--undo")
+    assert undone.returncode == 0, said(undone)
+    assert machine.components() == on
+    assert path.read_text() == text
+
+
+@BOTH
+def test_another_lock_moves_a_driver_that_is_held(machine: Machine, script: Callable[[str, str], str]) -> None:
+    """The machine follows the spec: an older release in place of the newer one, all of it, held again, and undone as one."""
+    system = machine.system
+    before = machine.packages()
+    assert machine.run().returncode == 0
+    (machine.root / "root" / "install.sh").write_text(script(machine.name, system.other))
+    moved = machine.run()
+    assert moved.returncode == 0, said(moved)
+    packages = machine.packages()
+    for name in (system.asked, "nvidia-driver", "nvidia-driver-cuda", "nvidia-kernel-open-dkms", "libcuda1"):
+        assert packages[name] == f"{system.other}-1", name
+    assert system.asked in machine.held()
+    assert "nothing had to be changed" in machine.run().stdout
+    undone = machine.run("--undo")
+    assert undone.returncode == 0, said(undone)
+    assert machine.packages() == before
+
+
+@pytest.mark.parametrize(("machine", "words"), [
+    ((name, "stranger", keyring), words) for name in SYSTEMS
+    for keyring, words in (("vendor", "apt refuses the repository"), ("stranger", "expected"))], indirect=["machine"])
 def test_a_repository_signed_by_another_key_is_refused(machine: Machine, words: str) -> None:
     """Signed by a stranger behind the right keyring: apt refuses. A keyring with a stranger's key: the fingerprint refuses."""
     told = machine.run()
     assert told.returncode == 4, said(told)
     assert words in told.stderr
     assert not [name for name in machine.packages() if name.startswith(("nvidia", "cuda", "libcuda"))]
-    assert not list((machine.root / "etc/apt/sources.list.d").glob("provision*"))
+    assert not list((machine.root / "etc/apt/sources.list.d").glob("provision-nvidia*"))
     assert not (machine.root / "usr/share/keyrings/provision-nvidia-cuda.gpg").exists()
 
 
@@ -193,7 +288,7 @@ def test_the_wrong_system_is_refused(machine: Machine) -> None:
 
 def test_an_interrupted_run_is_taken_up_again(machine: Machine) -> None:
     """Stopped after the repository, the next run does the rest."""
-    part = machine.run("--only", "install-prerequisites", "--only", "add-repository")
+    part = machine.run("--only", "enable-components", "--only", "install-prerequisites", "--only", "add-repository")
     assert part.returncode == 0, said(part)
     assert "nvidia-open-580" not in machine.packages()
     rest = machine.run()

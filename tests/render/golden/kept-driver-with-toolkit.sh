@@ -15,7 +15,11 @@ export LC_ALL=C.UTF-8
 
 SYSTEM=debian12
 ARCH=x86_64
-STATE=${PROVISION_STATE_DIR:-/var/lib/provision}
+if [ "$(id -u)" = 0 ]; then
+  STATE=${PROVISION_STATE_DIR:-/var/lib/provision}
+else # for a plan that needs no root, such as wheels alone in a folder of one's own
+  STATE=${PROVISION_STATE_DIR:-${XDG_STATE_HOME:-$HOME/.local/state}/provision}
+fi
 DRY_RUN=0
 UNDO=0
 ONLY=''
@@ -39,7 +43,7 @@ title() {
     check-system) printf '%s' 'Check that this is Debian 12 on x86_64' ;;
     install-prerequisites) printf '%s' 'Install what the steps below need: python3-venv' ;;
     add-repository) printf '%s' 'Add NVIDIA'"'"'s repository https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64, its key checked by fingerprint' ;;
-    keep-driver-out) printf '%s' 'Keep the repository from replacing the driver' ;;
+    keep-driver-out) printf '%s' 'Keep that repository from replacing the driver' ;;
     install-toolkit) printf '%s' 'Install CUDA toolkit 12.8 (cuda-toolkit-12-8), without a driver' ;;
     write-environment) printf '%s' 'Write environment variables to /etc/profile.d' ;;
     create-python-environment) printf '%s' 'Create a Python 3.11 environment at /opt/torch (pip)' ;;
@@ -61,7 +65,7 @@ variables, for mirrors and images:
   PROVISION_CUDA_REPO_BASE        another base address for NVIDIA's repositories (a mirror)
   PROVISION_CUDA_KEY_FINGERPRINT  the 40-digit fingerprint of the mirror's own signing key
   PROVISION_INDEX_URL             another index of wheels
-  PROVISION_STATE_DIR             where to note what was done (default /var/lib/provision)
+  PROVISION_STATE_DIR             where to note what was done (default /var/lib/provision; for others than root, in the home)
   PROVISION_ASSUME_REBOOTED=1     in an image that is being built: do not ask for the loaded kernel module
 USAGE
 }
@@ -113,6 +117,7 @@ undo_files() { # STEP: put back or remove the files that a step wrote
   done < <(recall "$1" files)
 }
 fetch() { # URL PATH: download, over https unless the address was given by the user
+  command -v curl >/dev/null 2>&1 || fail "curl is not installed" "install it, then run this again"
   case $1 in
     https://*) curl --fail --silent --show-error --location --proto '=https' --retry 3 --connect-timeout 20 --output "$2" -- "$1" ;;
     *) curl --fail --silent --show-error --location --retry 3 --connect-timeout 20 --output "$2" -- "$1" ;;
@@ -124,6 +129,7 @@ fingerprints() { # FILE: the fingerprints of the primary keys in a key file
 }
 check_fingerprint() { # FILE WANTED: fail unless the file holds that key and no other
   local found
+  command -v gpg >/dev/null 2>&1 || fail "gpg is not installed, so no key can be checked" "install gnupg, then run this again"
   GNUPG=$(mktemp -d)
   found=$(fingerprints "$1" | sort -u)
   rm -rf -- "$GNUPG"
@@ -179,7 +185,11 @@ undo_packages() { # STEP: remove what it installed
   fi
 }
 refresh_packages() { "${APT[@]}" update -q || fail "apt-get update failed" "read apt's message above: a wrong key, a wrong address or no network"; }
-hold_packages() { apt-mark hold "$@" >/dev/null; }
+parts_of() { :; } # the pin holds the parts; the hold names what was asked for
+hold_packages() { # STEP NAME...
+  shift
+  apt-mark hold "$@" >/dev/null
+}
 release_packages() { apt-mark unhold "$@" >/dev/null 2>&1 || true; }
 are_held() {
   local held name
@@ -203,6 +213,7 @@ check_check_system() {
     opensuse-leap | opensuse) like=opensuse${version%%.*} ;;
     amzn | fedora | debian | rhel | sles) like=$found ;;
     azurelinux) like=azl${version%%.*} ;;
+    kylin) like=kylin${version#[Vv]} ;; # VERSION_ID is V10 or V11
     *) like=$exact ;;
   esac
   case "$SYSTEM" in
@@ -220,6 +231,14 @@ undo_check_system() { :; }
 prerequisites() { # one a line; the running kernel's headers are named by it
   printf '%s\n' python3-venv
 }
+is_there() { # PACKAGE: installed, or another package brings its program (curl-minimal)
+  has_package "$1" && return 0
+  case $1 in
+    curl) command -v curl >/dev/null 2>&1 ;;
+    gnupg | gnupg2 | gpg2) command -v gpg >/dev/null 2>&1 ;;
+    *) return 1 ;;
+  esac
+}
 wants_headers() { # the headers of a kernel that runs outside a container or an image cannot be installed inside it
   case $1 in *"$(uname -r)"*) [ -d "/lib/modules/$(uname -r)" ] ;; esac
 }
@@ -227,7 +246,7 @@ check_install_prerequisites() {
   local name
   while IFS= read -r name; do
     wants_headers "$name" || continue
-    has_package "$name" || return 1
+    is_there "$name" || return 1
   done < <(prerequisites)
 }
 do_install_prerequisites() {
@@ -235,7 +254,7 @@ do_install_prerequisites() {
   while IFS= read -r name; do
     if ! wants_headers "$name"; then
       note "left out $name: that kernel is not installed here (an image?)"
-    elif ! has_package "$name"; then
+    elif ! is_there "$name"; then
       wanted+=("$name" '')
     fi
   done < <(prerequisites)
@@ -310,7 +329,7 @@ undo_add_repository() {
   "${APT[@]}" update -q || true
 }
 
-# -- keep-driver-out: Keep the repository from replacing the driver
+# -- keep-driver-out: Keep that repository from replacing the driver
 driver_barrier() {
   cat <<'PREFERENCES'
 Explanation: written by provision: the toolkit's repository must not become the source of the driver
@@ -364,6 +383,10 @@ can_write() { # PATH: whether the folder can be made
 }
 do_create_python_environment() {
   can_write "$ENVIRONMENT" || fail "$ENVIRONMENT cannot be written" "run this as root, or name a folder of yours with 'environment' in the spec" 2
+  # What an interrupted run of this script left there may go; anything else may not.
+  if [ -e "$ENVIRONMENT" ] && [ -z "$(python_of_environment || true)" ] && recall create-python-environment made | grep -qxF -- "$ENVIRONMENT"; then
+    rm -rf -- "$ENVIRONMENT"
+  fi
   if [ -e "$ENVIRONMENT" ] && [ -n "$(ls -A -- "$ENVIRONMENT")" ]; then
     fail "$ENVIRONMENT is already there and is no Python $PYTHON_VERSION environment" "move it away, or name another folder with 'environment' in the spec"
   fi
@@ -374,6 +397,7 @@ do_create_python_environment() {
 }
 undo_create_python_environment() {
   local path
+  rm -rf -- "$STATE/uv"
   while IFS= read -r path; do
     case $path in '' | / | /usr | /opt | /home | "$HOME") ;; *) rm -rf -- "$path" && note "removed $path" ;; esac
   done < <(recall create-python-environment made)
@@ -383,11 +407,17 @@ undo_create_python_environment() {
 WANTED=(torch==2.7.1+cu128 torchvision==0.22.1+cu128 )
 PLAIN=()
 INDEX_URL=${PROVISION_INDEX_URL:-https://download.pytorch.org/whl/cu128}
+NOTED=$ENVIRONMENT/.provision-requirements
+is_noted() { grep -qxF -- "$1" "$NOTED" 2>/dev/null; }
 check_install_wheels() {
   local each
   [ -x "$ENVIRONMENT/bin/python" ] || return 1
   for each in "${WANTED[@]}" "${PLAIN[@]}"; do
-    case $each in *==*) ;; *) return 1 ;; esac
+    case $each in
+      *' @ '* | *\;*) is_noted "$each" || return 1 && continue ;; # an address, or a condition
+      *==*) ;;
+      *) is_noted "$each" || return 1 && continue ;; # a range: what it gave last time stays
+    esac
     "$ENVIRONMENT/bin/python" - "$each" <<'PY' || return 1
 import sys
 try:
@@ -409,6 +439,7 @@ do_install_wheels() {
   if [ -n "$INDEX_URL" ]; then index=(--index-url "$INDEX_URL"); fi
   local pip=("$ENVIRONMENT/bin/python" -m pip install --disable-pip-version-check)
   "${pip[@]}" "${index[@]}" -- "${WANTED[@]}" || fail "the wheels cannot be installed" "read the message above, and give it to 'provision explain'"
+  printf '%s\n' "${WANTED[@]}" "${PLAIN[@]}" >"$NOTED"
 }
 undo_install_wheels() { :; } # the environment goes as a whole, with the step before
 

@@ -15,7 +15,11 @@ export LC_ALL=C.UTF-8
 
 SYSTEM=debian12
 ARCH=x86_64
-STATE=${PROVISION_STATE_DIR:-/var/lib/provision}
+if [ "$(id -u)" = 0 ]; then
+  STATE=${PROVISION_STATE_DIR:-/var/lib/provision}
+else # for a plan that needs no root, such as wheels alone in a folder of one's own
+  STATE=${PROVISION_STATE_DIR:-${XDG_STATE_HOME:-$HOME/.local/state}/provision}
+fi
 DRY_RUN=0
 UNDO=0
 REBOOT=0
@@ -66,7 +70,7 @@ variables, for mirrors and images:
   PROVISION_CUDA_REPO_BASE        another base address for NVIDIA's repositories (a mirror)
   PROVISION_CUDA_KEY_FINGERPRINT  the 40-digit fingerprint of the mirror's own signing key
   PROVISION_INDEX_URL             another index of wheels
-  PROVISION_STATE_DIR             where to note what was done (default /var/lib/provision)
+  PROVISION_STATE_DIR             where to note what was done (default /var/lib/provision; for others than root, in the home)
   PROVISION_ASSUME_REBOOTED=1     in an image that is being built: do not ask for the loaded kernel module
 USAGE
 }
@@ -118,6 +122,7 @@ undo_files() { # STEP: put back or remove the files that a step wrote
   done < <(recall "$1" files)
 }
 fetch() { # URL PATH: download, over https unless the address was given by the user
+  command -v curl >/dev/null 2>&1 || fail "curl is not installed" "install it, then run this again"
   case $1 in
     https://*) curl --fail --silent --show-error --location --proto '=https' --retry 3 --connect-timeout 20 --output "$2" -- "$1" ;;
     *) curl --fail --silent --show-error --location --retry 3 --connect-timeout 20 --output "$2" -- "$1" ;;
@@ -129,6 +134,7 @@ fingerprints() { # FILE: the fingerprints of the primary keys in a key file
 }
 check_fingerprint() { # FILE WANTED: fail unless the file holds that key and no other
   local found
+  command -v gpg >/dev/null 2>&1 || fail "gpg is not installed, so no key can be checked" "install gnupg, then run this again"
   GNUPG=$(mktemp -d)
   found=$(fingerprints "$1" | sort -u)
   rm -rf -- "$GNUPG"
@@ -184,7 +190,11 @@ undo_packages() { # STEP: remove what it installed
   fi
 }
 refresh_packages() { "${APT[@]}" update -q || fail "apt-get update failed" "read apt's message above: a wrong key, a wrong address or no network"; }
-hold_packages() { apt-mark hold "$@" >/dev/null; }
+parts_of() { :; } # the pin holds the parts; the hold names what was asked for
+hold_packages() { # STEP NAME...
+  shift
+  apt-mark hold "$@" >/dev/null
+}
 release_packages() { apt-mark unhold "$@" >/dev/null 2>&1 || true; }
 are_held() {
   local held name
@@ -208,6 +218,7 @@ check_check_system() {
     opensuse-leap | opensuse) like=opensuse${version%%.*} ;;
     amzn | fedora | debian | rhel | sles) like=$found ;;
     azurelinux) like=azl${version%%.*} ;;
+    kylin) like=kylin${version#[Vv]} ;; # VERSION_ID is V10 or V11
     *) like=$exact ;;
   esac
   case "$SYSTEM" in
@@ -231,6 +242,14 @@ prerequisites() { # one a line; the running kernel's headers are named by it
   # shellcheck disable=SC2016
   printf '%s\n' 'linux-headers-$(uname -r)' | sed "s|\$(uname -r)|$(uname -r)|"
 }
+is_there() { # PACKAGE: installed, or another package brings its program (curl-minimal)
+  has_package "$1" && return 0
+  case $1 in
+    curl) command -v curl >/dev/null 2>&1 ;;
+    gnupg | gnupg2 | gpg2) command -v gpg >/dev/null 2>&1 ;;
+    *) return 1 ;;
+  esac
+}
 wants_headers() { # the headers of a kernel that runs outside a container or an image cannot be installed inside it
   case $1 in *"$(uname -r)"*) [ -d "/lib/modules/$(uname -r)" ] ;; esac
 }
@@ -238,7 +257,7 @@ check_install_prerequisites() {
   local name
   while IFS= read -r name; do
     wants_headers "$name" || continue
-    has_package "$name" || return 1
+    is_there "$name" || return 1
   done < <(prerequisites)
 }
 do_install_prerequisites() {
@@ -246,7 +265,7 @@ do_install_prerequisites() {
   while IFS= read -r name; do
     if ! wants_headers "$name"; then
       note "left out $name: that kernel is not installed here (an image?)"
-    elif ! has_package "$name"; then
+    elif ! is_there "$name"; then
       wanted+=("$name" '')
     fi
   done < <(prerequisites)
@@ -380,6 +399,10 @@ can_write() { # PATH: whether the folder can be made
 }
 do_create_python_environment() {
   can_write "$ENVIRONMENT" || fail "$ENVIRONMENT cannot be written" "run this as root, or name a folder of yours with 'environment' in the spec" 2
+  # What an interrupted run of this script left there may go; anything else may not.
+  if [ -e "$ENVIRONMENT" ] && [ -z "$(python_of_environment || true)" ] && recall create-python-environment made | grep -qxF -- "$ENVIRONMENT"; then
+    rm -rf -- "$ENVIRONMENT"
+  fi
   if [ -e "$ENVIRONMENT" ] && [ -n "$(ls -A -- "$ENVIRONMENT")" ]; then
     fail "$ENVIRONMENT is already there and is no Python $PYTHON_VERSION environment" "move it away, or name another folder with 'environment' in the spec"
   fi
@@ -390,6 +413,7 @@ do_create_python_environment() {
 }
 undo_create_python_environment() {
   local path
+  rm -rf -- "$STATE/uv"
   while IFS= read -r path; do
     case $path in '' | / | /usr | /opt | /home | "$HOME") ;; *) rm -rf -- "$path" && note "removed $path" ;; esac
   done < <(recall create-python-environment made)
@@ -399,11 +423,17 @@ undo_create_python_environment() {
 WANTED=(torch==2.7.1+cu128 torchvision==0.22.1+cu128 )
 PLAIN=()
 INDEX_URL=${PROVISION_INDEX_URL:-https://download.pytorch.org/whl/cu128}
+NOTED=$ENVIRONMENT/.provision-requirements
+is_noted() { grep -qxF -- "$1" "$NOTED" 2>/dev/null; }
 check_install_wheels() {
   local each
   [ -x "$ENVIRONMENT/bin/python" ] || return 1
   for each in "${WANTED[@]}" "${PLAIN[@]}"; do
-    case $each in *==*) ;; *) return 1 ;; esac
+    case $each in
+      *' @ '* | *\;*) is_noted "$each" || return 1 && continue ;; # an address, or a condition
+      *==*) ;;
+      *) is_noted "$each" || return 1 && continue ;; # a range: what it gave last time stays
+    esac
     "$ENVIRONMENT/bin/python" - "$each" <<'PY' || return 1
 import sys
 try:
@@ -425,6 +455,7 @@ do_install_wheels() {
   if [ -n "$INDEX_URL" ]; then index=(--index-url "$INDEX_URL"); fi
   local pip=("$ENVIRONMENT/bin/python" -m pip install --disable-pip-version-check)
   "${pip[@]}" "${index[@]}" -- "${WANTED[@]}" || fail "the wheels cannot be installed" "read the message above, and give it to 'provision explain'"
+  printf '%s\n' "${WANTED[@]}" "${PLAIN[@]}" >"$NOTED"
 }
 undo_install_wheels() { :; } # the environment goes as a whole, with the step before
 
@@ -432,7 +463,9 @@ undo_install_wheels() { :; } # the environment goes as a whole, with the step be
 DRIVER_WANTED=580.126.09
 check_reboot() {
   [ "${PROVISION_ASSUME_REBOOTED:-0}" != 1 ] || return 0
-  [ -r /sys/module/nvidia/version ] && [ "$(cat /sys/module/nvidia/version)" = "$DRIVER_WANTED" ]
+  [ -r /sys/module/nvidia/version ] || return 1
+  # A branch, where the distribution decides on the release, ends in a dot.
+  case $(cat /sys/module/nvidia/version) in "$DRIVER_WANTED" | "${DRIVER_WANTED%.}".*) ;; *) return 1 ;; esac
 }
 do_reboot() {
   # Where no other driver holds the GPU, the new module may simply be loaded.
@@ -446,7 +479,7 @@ do_reboot() {
     systemctl reboot
     exit 6
   fi
-  say "reboot this machine, then run the same command again: driver $DRIVER_WANTED is installed, but $(cat /sys/module/nvidia/version 2>/dev/null || echo no nvidia module) is loaded"
+  say "reboot this machine, then run the same command again: driver ${DRIVER_WANTED%.} is installed, but $(cat /sys/module/nvidia/version 2>/dev/null || echo no nvidia module) is loaded"
   exit 6
 }
 undo_reboot() { :; }
