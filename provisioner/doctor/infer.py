@@ -47,7 +47,8 @@ FLAGS: dict[str, str] = {
      "driver-below-floor": "the driver is older than the CUDA major's floor",
     "driver-past-gpu": "the driver's branch no longer serves the GPU", "needs-open-gpu": "the GPU needs open kernel modules",
     "python-no-wheel": "that torch has no wheel for that Python", "platform-no-wheel": "that torch has no wheel for that platform",
-    "index-bad": "the index or the build does not exist", "numpy-too-new": "NumPy 2 with a torch built for NumPy 1",
+    "index-bad": "the index or the build does not exist", "imported-differs": "pip shows another torch than Python imports",
+     "numpy-too-new": "NumPy 2 with a torch built for NumPy 1",
     "python-has-wheel": "that torch has a wheel for that Python", "platform-has-wheel": "that torch has a wheel for that platform",
     "wheel-glibc": "the system's glibc is older than the wheel wants", "data-dominates": "most of a step's time goes into data",
     "driver-serves-build": "the driver is new enough for the build", "healthy": "everything that was told fits and works",
@@ -80,6 +81,7 @@ def flags(doc: Doc, facts: Facts) -> Flags:
     _machine(facts, say)
     _memory(doc, say)
     _packages(facts, say)
+    _imported(facts, say)
     _frames(facts, say)
     _archs(facts, held, say)
     _drivers(facts, held, say)
@@ -237,6 +239,16 @@ def _packages(facts: Facts, say: Any) -> None:
     nvcc, built = facts.first("nvcc"), facts.first("built_cuda")
     if nvcc and built and re.fullmatch(r"\d+\.\d", built.value) and nvcc.value.split(".")[0] != built.value.split(".")[0]:
         say("nvcc-differs", nvcc, built)
+
+
+def _imported(facts: Facts, say: Any) -> None:
+    """The torch that is imported is not the one that pip shows."""
+    imported = facts.first("torch_imported")
+    shown = facts.first("torch_pip") or next((fact for fact in facts.all("pkg") if fact.value.startswith("torch ")), None)
+    if imported and shown:
+        theirs = shown.value.split(" ")[-1].split("+")[0]
+        if re.fullmatch(r"[\d.]+", theirs) and _key(imported.value.split("+")[0])[:3] != _key(theirs)[:3]:
+            say("imported-differs", imported, shown)
 
 
 def _frames(facts: Facts, say: Any) -> None:

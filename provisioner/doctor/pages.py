@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from provisioner.doctor.rule import Rule, Step
 
 _WORDS = {
-    "causes": ("Causes that `explain` and `doctor` name", "`explain` 与 `doctor` 可指出的原因"), "looks": ("What it looks like", "现象"), "why": ("Why it happens", "原因"), "confirm": ("How to confirm", "如何确认"),
+    "causes": ("Causes that `explain` and `doctor` name", "`explain` 与 `doctor` 可指出的原因"),
+    "looks": ("What it looks like", "现象"), "why": ("Why it happens", "原因"), "confirm": ("How to confirm", "如何确认"),
     "change": ("What to change", "如何修复"), "undo": ("How to undo", "如何撤销"), "wrong": ("What does not help", "无效的做法"),
     "asks": ("What to look at when unsure", "不确定时请提供"), "read": ("Where to read", "出处"), "severity": ("Severity", "严重程度"),
     "maturity": ("Maturity", "成熟度"), "seen": ("seen", "证据"), "because": ("why", "原因"),

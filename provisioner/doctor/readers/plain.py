@@ -37,7 +37,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     ("index", "whl/", r"(?:download\.pytorch\.org/)?whl/((?:nightly/|test/)?(?:cu\d{2,3}|cpu|rocm[\d.]+|xpu|torch_stable\.html|"
         r"torch_nightly\.html))", 2),
     ("built_cuda", "used to build pytorch", r"cuda used to build pytorch: (\S.{0,20})$", 3),
-    ("built_cuda", "torch.version.cuda", r"torch\.version\.cuda\)?[ :>=-]{0,6}['\"]?(\d+\.\d|None)", 2),
+    ("built_cuda", "torch.version.cuda", r"torch\.version\.cuda\)?(?: is|[ :>=-]){0,6} ?['\"]?(\d+\.\d|None)", 2),
     ("built_cuda", "pytorch (", r"compile(?:d)? pytorch \((\d+\.\d)\)", 2),
     ("built_cuda", "with cuda", r"torch[^\n]{0,30}with cuda (\d+\.\d)\b", 1),
     ("is_available", "is cuda available", r"is cuda available: (\w+)", 3),
@@ -174,6 +174,27 @@ def read(doc: Doc, facts: Facts) -> None:
                 facts.add(name, convert(value) if convert else value, line, strength)
     _prompts(doc, facts)
     _code_list(doc, facts)
+    _shown(doc, facts)
+
+
+def _shown(doc: Doc, facts: Facts) -> None:
+    """What pip says is installed (fact torch_pip) and what Python imports (torch_imported): `pip show torch` / `Version: 2.4.0`."""
+    for here in (*doc.find("pip show torch"), *doc.find("name: torch")):
+        for below in doc.lines[here:here + 4]:
+            found = re.search(rf"^version: {_V}", below.text, re.IGNORECASE)
+            if found:
+                facts.add("torch_pip", found[1], below, 2)
+                break
+    for here in doc.find("torch.__version__"):
+        for below in doc.lines[here:here + 3]:
+            found = re.search(rf"(?:^|__version__\)?['\"]? ?(?:->|=>|:|#) ?)['\"(]{{0,2}}{_V}", below.text, re.IGNORECASE)
+            if found:
+                facts.add("torch_imported", found[1], below, 2)
+                break
+    for here in doc.find("pytorch version"):
+        found = re.search(rf"^pytorch version: {_V}", doc.lines[here].text, re.IGNORECASE)
+        if found:
+            facts.add("torch_imported", found[1], doc.lines[here], 3)
 
 
 _SERVES = re.compile(r"^- (\d+)\.(\d) which supports hardware CC >=\d+\.\d,<\d+\.\d(?: except \{([\d., ]+)\})?")
