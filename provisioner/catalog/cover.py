@@ -62,6 +62,16 @@ def cudnn_serves(releases: Iterable[model.Cudnn], version: str, cuda: str, sm: i
     return True if True in answers else False if answers == {False} else None
 
 
+def bundled_cudnn(catalog: Catalog, build: model.TorchBuild) -> str | None:
+    """The cuDNN a build brings: its version; its major alone where only that is known (PyTorch's own builds have had cuDNN 9 since
+    one release, on every platform); None when nobody knows."""
+    pin = catalog.row("torch_pins", build.torch, build.build, build.platform, build.channel)
+    if pin is not None and pin.cudnn:
+        return str(pin.cudnn)
+    since = catalog.row("rules", "torch-cudnn9-first-release")
+    return "9" if since and build.channel in ("pip", "conda-pytorch") and number(build.torch) >= number(since.value) else None
+
+
 # -- drivers -----------------------------------------------------------------------------------------------------------
 
 
