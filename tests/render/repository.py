@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+
 class Stub(NamedTuple):
     """A package without content but for a marker file."""
 

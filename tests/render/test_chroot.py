@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import pytest
 from conftest import ROOT
-
 from render import repository
 
 pytestmark = [pytest.mark.root, pytest.mark.chroot, pytest.mark.slow]
