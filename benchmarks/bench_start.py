@@ -77,6 +77,6 @@ def measure(quick: bool) -> list[Table]:
         subprocess.run([provision, "plan", "again.yaml"], cwd=folder, env=env, capture_output=True, check=False)
         medians = wall(commands, rounds)
     base = medians["python -c pass"]
-    rows = [(name, f"{seconds / base:.2f}") for name, seconds in medians.items()]
+    rows: list[tuple[str, ...]] = [(name, f"{seconds / base:.2f}") for name, seconds in medians.items()]
     return [Table("What a command costs", ("command", "× `python -c pass`"), rows,
                   f"Median of {rounds} rounds, all commands taking turns; each tool in an environment of its own.")]

@@ -33,7 +33,7 @@ else:
         def __init_subclass__(cls):
             if cls._fields:
                 return  # a record of a record adds methods, not fields
-            fields = tuple(cls.__dict__.get("__annotations__", ()))
+            fields = tuple(cls.__dict__.get("__annotations__", ()))  # noqa: RUF063 - inspect costs too much here
             if not fields and hasattr(cls, "__annotations__"):
                 fields = tuple(cls.__annotations__)
             cls._field_defaults = {name: cls.__dict__[name] for name in fields if name in cls.__dict__}

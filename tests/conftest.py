@@ -56,7 +56,7 @@ _MISSING = {
     "network": lambda: None if _network() else "the package index cannot be reached",
     "root": lambda: None if hasattr(os, "geteuid") and os.geteuid() == 0 else "needs root",
     "chroot": lambda: None if shutil.which("debootstrap") else "debootstrap is not installed",
-    "gpu": lambda: None if os.path.exists("/dev/nvidiactl") else "there is no NVIDIA GPU",
+    "gpu": lambda: None if Path("/dev/nvidiactl").exists() else "there is no NVIDIA GPU",
     "torch": lambda: None if importlib.util.find_spec("torch") else "torch is not installed",
     "browser": lambda: None if shutil.which("chromium") else "Chromium is not installed",
 }

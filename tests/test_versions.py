@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +36,7 @@ def test_ranges_agree_with_packaging(text: str, version: str) -> None:
 @given(st.lists(_version, min_size=2, max_size=6))
 def test_sorting_agrees_with_packaging(versions: list[str]) -> None:
     ours = [Version(each) for each in sorted(versions, key=sort_key)]
-    assert all(one <= two or one.public == two.public for one, two in zip(ours, ours[1:], strict=False))
+    assert all(one <= two or one.public == two.public for one, two in pairwise(ours))
 
 
 def test_the_vendors_spelling_compares_by_number() -> None:

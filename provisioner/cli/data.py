@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 
-def schema(options: Namespace) -> int:
+def schema(options: Namespace) -> int:  # noqa: ARG001 - a verb like the others
     """Print the JSON schema of the spec."""
     from provisioner.spec.load import schema_text
 

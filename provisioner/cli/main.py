@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from typing import NoReturn
 
+    from provisioner.errors import Problem
+
 VERBS = ("init", "plan", "render", "apply", "verify", "doctor", "explain", "matrix", "update", "schema", "rules", "catalog",
          "fleet")
 
@@ -55,7 +57,7 @@ def run(arguments: list[str]) -> int:
         options = parser(lang, arguments).parse_args(arguments)
         options.lang = language(options.lang)
         lang = options.lang
-        status = _verb(options)(options)
+        status = int(_verb(options)(options))
         sys.stdout.flush()
         return status
     except errors.ProblemList as several:
@@ -88,7 +90,7 @@ def _early(arguments: list[str], flag: str) -> str | None:
     return None
 
 
-def _tell(problems: list[object], status: int, arguments: list[str], lang: str) -> int:
+def _tell(problems: list[Problem], status: int, arguments: list[str], lang: str) -> int:
     from provisioner.cli.output import Paint, coloured, problem_text
     from provisioner.cli.text import names, say
 
@@ -102,7 +104,7 @@ def _tell(problems: list[object], status: int, arguments: list[str], lang: str) 
     if _early(arguments, "--format") == "json":
         import json
 
-        document = {"status": "error", "problems": [each.as_dict() for each in problems]}  # type: ignore[attr-defined]
+        document = {"status": "error", "problems": [each.as_dict() for each in problems]}
         try:
             print(json.dumps(document, ensure_ascii=False))
             sys.stdout.flush()

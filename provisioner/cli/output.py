@@ -155,7 +155,7 @@ def _warnings(document: dict[str, Any], lang: str, paint: Paint) -> list[str]:
     return lines + [paint("yellow", fold(each["text"], "  ! ")) for each in warnings]
 
 
-def why_text(document: dict[str, Any], lang: str, paint: Paint) -> str:
+def why_text(document: dict[str, Any], paint: Paint) -> str:
     """The reasons of one choice with their facts and sources."""
     lines: list[str] = []
     for each in document["because"]:

@@ -32,7 +32,7 @@ def plan(options: Namespace) -> int:
     if isinstance(outcome, Refusal):
         document = outcome.document()
         if options.take:
-            return _take(options, spec, document)
+            return _take(options, document)
         out = _json(document) if options.format == "json" else refusal_text(document, options.lang, paint, options.spec)
         sys.stdout.write(out)
         _remember(options, UNSATISFIABLE, out, "")
@@ -45,7 +45,7 @@ def plan(options: Namespace) -> int:
     if options.diff:
         return _diff(options, lock, document, paint)
     if options.why:
-        return _why(options, outcome, document, paint)
+        return _why(options, document, paint)
     from provisioner.solver.lock import dump
 
     lock_text = dump(lock)
@@ -127,7 +127,7 @@ def put_lock(path: str, text: str) -> bool:
     return same
 
 
-def _why(options: Namespace, outcome: Any, document: dict[str, Any], paint: Paint) -> int:
+def _why(options: Namespace, document: dict[str, Any], paint: Paint) -> int:
     from provisioner.errors import nearest
 
     known = [str(each["choice"]) for each in document["because"]]
@@ -141,7 +141,7 @@ def _why(options: Namespace, outcome: Any, document: dict[str, Any], paint: Pain
     if options.format == "json":
         _print_json(told)
     else:
-        sys.stdout.write(why_text(told, options.lang, paint))
+        sys.stdout.write(why_text(told, paint))
     return OK
 
 
@@ -164,7 +164,7 @@ def _diff(options: Namespace, lock: dict[str, Any], document: dict[str, Any], pa
     return OK
 
 
-def _take(options: Namespace, spec: Any, document: dict[str, Any]) -> int:
+def _take(options: Namespace, document: dict[str, Any]) -> int:
     from provisioner.spec.load import edit
 
     alternatives = document.get("alternatives") or []

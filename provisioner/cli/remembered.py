@@ -71,7 +71,7 @@ def remember(options: object, status: int, out: str, lock_text: str) -> None:
     try:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(temporary, "wb") as stream:
-            stream.write(marshal.dumps((key, status, out, lock_text)))
+            stream.write(marshal.dumps((key, status, out, lock_text)))  # type: ignore[arg-type]
         os.replace(temporary, place)
     except OSError:
         try:

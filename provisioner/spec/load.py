@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from provisioner.spec.tree import Mapping, Node
+    from provisioner.spec.nodes import Mapping, Node
     from provisioner.spec.types import Spec
 
 LIMIT = 1 << 20

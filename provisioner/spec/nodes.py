@@ -36,7 +36,7 @@ class Mapping(Record):
 
 
 if TYPE_CHECKING:
-    Node = Union[Scalar, Sequence, Mapping]
+    Node = Union[Scalar, Sequence, Mapping]  # noqa: UP007 - Python 3.10 reads it for the checker alone
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 

@@ -131,7 +131,7 @@ def _driver(add: Any, choices: dict[str, Any], loaded: str | None, driver: dict[
         return
     wanted = choices.get("driver")
     # In a container and in WSL the driver is the host's; the lock may not name it.
-    same = not wanted or choices.get("driver_source") == "preinstalled" and "WSL" in str(driver.get("from")) or _same(str(loaded), str(wanted))
+    same = not wanted or (choices.get("driver_source") == "preinstalled" and "WSL" in str(driver.get("from"))) or _same(str(loaded), str(wanted))
     add("driver", "ok" if same else "wrong", "driver" if same else "driver-other", found=loaded, wanted=wanted)
 
 

@@ -95,7 +95,8 @@ def test_fences_are_no_lines_and_numbers_stay() -> None:
 
 
 @pytest.mark.parametrize("data", [
-    "gr\u00fc\u00dfe".encode("cp1252"), "显存不足 CUDA".encode("gb18030"), "x".encode("utf-16"), b"\xef\xbb\xbfx", "abc".encode("utf-16-le"),
+    "gr\u00fc\u00dfe".encode("cp1252"), "显存不足 CUDA".encode("gb18030"), "x".encode("utf-16"), b"\xef\xbb\xbfx",
+    "abc".encode("utf-16-le"),
 ])
 def test_encodings_are_read(data: bytes) -> None:
     assert "\ufffd" not in clean.decode(data) and "\x00" not in clean.decode(data)

@@ -14,11 +14,11 @@ import pytest
 from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from render.locks import debian12
 
 from provisioner.errors import Problem
 from provisioner.render import MAIN_SCRIPT, formats, render
 from provisioner.render.steps import build, titles
-from render.locks import debian12
 
 GOLDEN = Path(__file__).parent / "golden"
 

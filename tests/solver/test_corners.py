@@ -81,9 +81,9 @@ class Slow:
         return next((each.cuda for each in self.catalog.torch_builds if (each.torch, each.build, each.platform, each.channel)
                      == (row.torch, row.build, row.platform, row.channel)), "")
 
-    def cudnn_serves(self, version: str, cuda: str, sm: int) -> bool:
+    def cudnn_serves(self, version: str, cuda: str, sm: int) -> bool | None:
         if not version:
-            return True
+            return None
         major = cuda.split(".")[0]
         rows = [row for row in self.catalog.cudnn if row.cuda.split(".")[0] == major]
         near = [row for row in rows if minor(row.version) == minor(version)]
@@ -91,8 +91,10 @@ class Slow:
             same = sorted((row for row in rows if row.version.split(".")[0] == version.split(".")[0]), key=lambda row: number(row.version))
             older = [row for row in same if number(row.version) <= number(version)]
             near = older[-1:] or same[:1]
-        return not near or any(row.min_sm is None or (row.min_sm <= sm and (not row.max_sm or sm <= row.max_sm
-                                                                           or sm // 10 == row.max_sm // 10)) for row in near)
+        if not near or all(row.min_sm is None for row in near):
+            return None
+        return any(row.min_sm <= sm and (not row.max_sm or sm <= row.max_sm or sm // 10 == row.max_sm // 10)
+                   for row in near if row.min_sm is not None)
 
     def wheels(self, gpu: Any, platform: str, torch: str) -> list[tuple[Any, int, bool]]:
         """(wheel, 0 cubin / 1 PTX / 2 unknown, sure) of each wheel that has, or may have, code for the GPU."""
@@ -102,14 +104,16 @@ class Slow:
             for wheel in self.catalog.torch_builds:
                 if minor(wheel.torch) != torch or wheel.platform != platform or wheel.channel != "pip" or not wheel.cuda:
                     continue
-                if not self.cudnn_serves(self.cudnn_of(wheel), wheel.cuda, gpu.sm):
+                served = self.cudnn_serves(self.cudnn_of(wheel), wheel.cuda, gpu.sm)
+                if served is False:
                     continue
                 arch = self.archs.get((wheel.torch, wheel.build, wheel.platform, wheel.channel))
                 if arch is None:
                     found.append((wheel, 2, False))
                 elif set(arch.sm) & set(self.capabilities[gpu.sm].runs):
                     found.append((wheel, 0, True))
-                elif any(each <= gpu.sm for each in arch.ptx):
+                elif any(each <= gpu.sm for each in arch.ptx) and (
+                        served or number(wheel.cuda) >= number(self.capabilities[gpu.sm].first_toolkit)):
                     found.append((wheel, 1, True))
             self._wheels[place] = found
         return self._wheels[place]
