@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 COST = {"packages": 1, "cudnn": 2, "nccl": 2, "cuda": 3, "toolkit": 4, "python": 5, "torch": 6, "driver.flavour": 7, "driver.source": 7,
         "target.gcc": 8, "driver.version": 9, "driver": 9, "driver.keep": 0, "installer": 10, "target.glibc": 20, "target": 21,
         "gpus": 30}
+_WITHOUT = 6.5  # doing without a package
 _MOST = 6  # ways out that are told
 _TRIES = 14  # specs that are solved for them
 
@@ -51,7 +52,8 @@ class Way(Record):
 
     def cost(self) -> float:
         """See `COST`."""
-        return sum(COST.get(change.field, COST.get(change.field.split(".")[0], 15)) for change in self.changes) + self.far
+        return self.far + sum(_WITHOUT if change.to is None and change.field.startswith("packages.") else
+                              COST.get(change.field, COST.get(change.field.split(".")[0], 15)) for change in self.changes)
 
     def text(self, lang: str) -> str:
         """In words."""
@@ -67,6 +69,10 @@ def _change_text(change: Change, lang: str) -> str:
     if change.field.startswith("packages."):
         key = "alt-package" if change.to is not None else "alt-package-out"
         return say(lang, key, package=change.field[len("packages."):], **values)
+    if change.field == "toolkit" and change.before == "none":
+        return say(lang, "alt-toolkit-build")
+    if change.field == "cuda" and change.to == "cpu":
+        return say(lang, "alt-cuda-cpu", **values)
     if change.field == "gpus":
         values = {name: ", ".join(value or ()) for name, value in values.items()}
         return say(lang, "alt-gpus" if change.to else "alt-gpus-none", **values)
@@ -87,6 +93,7 @@ class _Finder:
     def __init__(self, question: Question) -> None:
         self.question, self.tries = question, 0
         self.found: list[Way] = []
+        self.base: list[Constraint] = []
         self.far: dict[tuple[str, str], float] = {}
         self.seen: set[tuple[tuple[str, str], ...]] = set()
 
@@ -101,6 +108,8 @@ class _Finder:
                     break
         for repair in sorted(repairs, key=lambda each: sum(_cost_of(field) for field in each))[:8]:
             self._software(repair)
+        if self.question.spec.toolkit == "none" and any(field.startswith("packages.") for repair in repairs for field in repair):
+            self._offer([Change("toolkit", "none", "match")])  # so that they are built
         if soft and not self.found:
             self._strip(soft)
         if len(self.found) < _MOST:
@@ -137,7 +146,12 @@ class _Finder:
     # -- software
 
     def _software(self, repair: tuple[str, ...]) -> None:
-        """Offer the nearest values for a set of lines."""
+        """Offer the nearest values for a set of lines; what is known for certain and needs no compatibility package, if there is."""
+        q = self.question
+        certain: list[Constraint] = [((variable,), ((1,),), frozenset()) for variable in (q.sure, q.compat)]
+        self.base = certain if q.world.holds(frozenset(repair), certain) else []
+        if repair == ("cuda",):
+            self._near_cuda()
         if "torch" in repair:
             for torch in self._near_torches(repair):
                 self._with(repair, [torch])
@@ -150,7 +164,7 @@ class _Finder:
 
     def _strip(self, soft: list[str]) -> None:
         """When no small change of software was found: take out all of its lines, and put back those that may stay."""
-        _q, spec = self.question, self.question.spec
+        spec = self.question.spec
         changes: dict[str, list[Change]] = {}
         for field in soft:
             if field == "driver.version":
@@ -179,7 +193,7 @@ class _Finder:
         """Find a value for each line, the dearest lines first, and offer them together."""
         q = self.question
         off = frozenset(repair)
-        extra = [constraint for _, _, constraint in fixed]
+        extra = [*self.base, *(constraint for _, _, constraint in fixed)]
         changes = {field: [change] for field, change, _ in fixed}
         if "driver.version" in repair and "driver.version" not in changes:
             nearest = self._near_drivers(repair, extra)
@@ -234,6 +248,7 @@ class _Finder:
             build = str(answer.wheel[t.BUILD])
             same = q.tables["wheel_build"][build]
             text = build if not build.startswith("cuda") else answer.wheel[t.CUDA]
+            self.far["cuda", text] = 0.3  # the preferred one comes after the nearest
             return Change("cuda", spec.cuda, text), ((q.wheel,), ((same,),), frozenset())
         if field == "driver.flavour":
             return Change(field, spec.driver.flavour, answer.flavour or "auto"), None
@@ -277,14 +292,15 @@ class _Finder:
         off = frozenset(repair)
         asked = str(q.spec.torch)
         wanted = [torch for torch in q.torches if _within(torch, asked, q)]
+        nearest: list[str] = []
         order = sorted((torch for torch in q.torches if torch not in wanted), key=sort_key)
         if wanted:
             high = max(wanted, key=sort_key)
         else:
             from provisioner.solver.problem import near_versions
 
-            near = near_versions(asked, tuple(q.torches), 1)
-            high = near[0] if near else q.torches[0]
+            nearest = near_versions(asked, tuple(q.torches), len(q.torches)) or list(q.torches)
+            high = nearest[0]
         above = [torch for torch in order if sort_key(high) < sort_key(torch)]
         below = [torch for torch in reversed(order) if not sort_key(high) < sort_key(torch)]
         exact = asked.lstrip("=").split("+")[0]
@@ -293,7 +309,7 @@ class _Finder:
         for line, up in ((above, True), (below, False)):
             for steps, torch in enumerate(line):
                 constraint: Constraint = ((q.torch,), ((1 << q.torches.index(torch),),), frozenset())
-                if q.world.holds(off, [constraint]):
+                if q.world.holds(off, [*self.base, constraint]):
                     text = f"=={torch}" if pinned else f">={_short(torch)}" if up else f"<={torch}"
                     if up and not pinned:
                         ok = sum(1 << index for index, each in enumerate(q.torches) if not sort_key(each) < sort_key(torch))
@@ -301,10 +317,30 @@ class _Finder:
                     elif not pinned:
                         ok = sum(1 << index for index, each in enumerate(q.torches) if not sort_key(torch) < sort_key(each))
                         constraint = ((q.torch,), ((ok,),), frozenset())
-                    self.far["torch", text] = steps / 100
+                    self.far["torch", text] = (steps if wanted else nearest.index(torch)) / 100
                     found.append(("torch", Change("torch", q.spec.torch, text), constraint))
                     break
         return found
+
+    def _near_cuda(self) -> None:
+        """The wheel whose CUDA is nearest to what was asked for, beside the one that would be preferred."""
+        from provisioner.solver.problem import near_versions, tag_to_cuda
+
+        q = self.question
+        if q.spec.cuda in (None, "cpu"):
+            return
+        masks: dict[str, int] = q.tables["wheel_cuda"]
+        known = tuple(sorted((cuda for cuda in masks if cuda), key=t.version_key))
+        asked = near_versions(tag_to_cuda(str(q.spec.cuda)), known, 1)
+        here = known.index(asked[0]) if asked else len(known) - 1
+        for cuda in sorted(known, key=lambda each: abs(known.index(each) - here)):
+            constraint: Constraint = ((q.wheel,), ((masks[cuda],),), frozenset())
+            if q.world.holds(frozenset({"cuda"}), [*self.base, constraint]):
+                best = q.world.best(frozenset({"cuda"}), [*self.base, constraint])
+                assert best is not None
+                build = str(q.tables["wheels"][best[q.wheel]][t.BUILD])
+                self._offer([Change("cuda", q.spec.cuda, cuda if build.startswith("cuda") else build)])
+                return
 
     def _near_python(self, off: frozenset[str], extra: list[Constraint]) -> tuple[Change, Constraint | None] | None:
         q = self.question
@@ -335,6 +371,7 @@ class _Finder:
         below = [index for index in reversed(ranked[:cut]) if not matching >> index & 1]
         field = "driver.version" if q.spec.place("driver.version") or not q.spec.place("driver") else "driver"
         free = off | {"driver.version"}
+        extra = extra or self.base
         found: list[tuple[str, Change, Constraint]] = []
         for line, up in ((above, True), (below, False)):
             mask = sum(1 << index for index in line)
@@ -342,7 +379,7 @@ class _Finder:
             left = q.world.domain(q.driver, free, [*(extra or []), within]) if mask else 0
             index = next((each for each in line if left >> each & 1 and q.world.holds(free, [*(extra or []), (
                 (q.driver,), ((1 << each,),), frozenset())])), None)
-            if index is None or (not up and found and 1 << index & drivers.table["ended"]):
+            if index is None or (not up and found and matching and 1 << index & drivers.table["ended"]):
                 continue
             version = drivers.versions[index]
             if up:
@@ -361,6 +398,13 @@ class _Finder:
         """Another system: of the same family first, the nearest version first."""
         q = self.question
         fields = [field for field in q.requirements if field.startswith("target") and field != "target.gcc"]
+        if q.machine.kind == "host" and q.spec.place("target.os") and any(
+                card.open_modules == "none" or card.integrated for card in q.cards or ()):
+            self._offer([Change("target.kind", q.spec.target.kind, "jetson")])
+        if "target.windows" in fields:
+            rule = q.catalog.row("rules", "wsl-min-windows-build")
+            if rule is not None and self._offer([Change("target.windows", q.spec.target.windows, rule.value)]):
+                return
         if not fields or not q.world.holds(frozenset(fields)):
             return
         here = q.machine
@@ -384,7 +428,7 @@ class _Finder:
                     return
         own = here.system
         popular = ("ubuntu2404", "ubuntu2204", "debian12", "rhel9", "windows")
-        rows = [row for row in q.catalog.systems if (row.id != own.id and row.family not in ("windows", "macos", "linux"))
+        rows = [row for row in q.catalog.systems if (row.id not in (own.id, "wsl-ubuntu") and row.family not in ("windows", "macos", "linux"))
                 or (row.id in popular and row.id != own.id)]
         rows = [row for row in rows if not row.arches or here.arch in row.arches]
         date = q.tables["date"]

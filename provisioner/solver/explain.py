@@ -73,7 +73,8 @@ class _Because:
         told = Teller(q, fields, groups, self.lang, extra).told()
         why = (("；" if self.lang == "zh" else "; ").join(dict.fromkeys(each.text for each in told if each.text))
                or "; ".join(f"{self._where(field)}: {field}" for field in fields))
-        return (self._say("not-better", better=label, why=why) if why else ""), [each.as_fact() for each in told if each.table]
+        key = "not-better" if label == names[0] else "not-better-many"
+        return (self._say(key, better=label, why=why) if why else ""), [each.as_fact() for each in told if each.table]
 
     def _cost(self, variable: int) -> str:
         name = self.q.world.names[variable]

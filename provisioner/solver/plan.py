@@ -108,9 +108,14 @@ class Refusal:
             told = [missing] if missing else []
         conflict += [each.as_entry() for each in told]
         separator = "；" if self.lang == "zh" else "; "
-        text = separator.join(list(dict.fromkeys(each.text for each in told))
-                              + [str(entry["text"]) for entry in conflict if entry["kind"] == "requirement"
-                                 and not (told and str(entry["field"]).startswith("gpus["))])
+        sentences = list(dict.fromkeys(each.text for each in told))
+        for entry in conflict:
+            if entry["kind"] != "requirement":
+                continue
+            card = next((card for card in self.question.cards or () if card.field == entry["field"]), None)
+            if card is None or not any(card.name in sentence for sentence in sentences):  # else it is told already
+                sentences.append(str(entry["text"]))
+        text = separator.join(sentences)
         return {"status": "unsatisfiable", "catalog": {"version": self.catalog.version, "digest": self.catalog.digest},
                 "text": text + ("。" if self.lang == "zh" else "."), "conflict": conflict,
                 "alternatives": [way.document(self.lang) for way in self.ways]}

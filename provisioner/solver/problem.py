@@ -141,7 +141,10 @@ class Question:
                 if place:
                     line = place.line
                     break
-            self.requirements[field] = Requirement(field, value, line)
+            shown = field
+            if field == "driver.version" and self.spec.place("driver") and not self.spec.place("driver.version"):
+                shown = "driver"  # written as one value
+            self.requirements[field] = Requirement(shown, value, line)
         return field
 
     def _range(self, field: str, text: str) -> Range:
@@ -352,7 +355,8 @@ class Question:
             self._rule((self.driver,), [(mask,)], group)
         if here.installs_driver and here.drivers == "linux" and not present:
             self._rule((self.driver, self.flavour), [(drivers.flavoured("open"), OPEN),
-                                                     (drivers.flavoured("proprietary"), PROPRIETARY), (none, NO_MODULE)])
+                                                     (drivers.flavoured("proprietary"), PROPRIETARY), (none, NO_MODULE)],
+                       "", "branch-flavour")
             boxes = [(none, NO_ORIGIN, NO_MODULE)]
             for number, origin in enumerate(ORIGINS[:3]):
                 with_open, with_proprietary = drivers.offers(here.os, here.arch, origin)
@@ -365,7 +369,8 @@ class Question:
                                          PREINSTALLED | NO_ORIGIN,)])
         else:  # a driver that is there already, on the host or on the container's host
             self._rule((self.driver, self.flavour), [(drivers.flavoured("open"), OPEN),
-                                                     (drivers.flavoured("proprietary"), PROPRIETARY), (none, NO_MODULE)])
+                                                     (drivers.flavoured("proprietary"), PROPRIETARY), (none, NO_MODULE)],
+                       "", "branch-flavour")
             self._rule((self.origin,), [(PREINSTALLED | NO_ORIGIN,)])
         self._rule((self.packaged, self.origin), [(3, 31 & ~RUNFILE), (2, RUNFILE)])
         if wish.flavour != "auto" and here.drivers == "linux" and here.kind != "jetson":
@@ -562,9 +567,9 @@ class Drivers:
         known: int = table["count"]
         self.versions: tuple[str, ...] = table["versions"]
         self.branches: tuple[str, ...] = table["branches"]
-        self.extra = 0
+        self.extra, self.unknown = 0, ""
         if exact and table["index"].get(exact) is None:
-            self.extra = 1 << known
+            self.extra, self.unknown = 1 << known, exact
             self.versions += (exact,)
             self.branches += (self._branch_of(exact),)
         self.count = len(self.versions)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from provisioner.solver import tables as t
 from provisioner.solver.cards import Card, capability_name
 from provisioner.solver.words import say
+from provisioner.versions import Range
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,7 +137,9 @@ class Teller:
         """One fact: what would come without it, and what is wrong with that."""
         from provisioner.solver.answer import Answer
 
-        world = self.question.world.best(self.off | {group}, self.extra)
+        world = self.question.world.best(frozenset({group}), self.extra)  # with all the other lines, where they allow it
+        if world is None:
+            world = self.question.world.best(self.off | {group}, self.extra)
         answer = Answer(self.question, world) if world is not None else None
         kind, _, rest = group[len("fact:"):].partition(":")
         method = getattr(self, "_" + kind.replace("-", "_"))
@@ -186,12 +189,12 @@ class Teller:
         source = (wheel[t.ARCH_SOURCE], wheel[t.ARCH_CONFIDENCE]) if wheel else (card.source, card.confidence)
         row = f"{wheel[t.TORCH]} {wheel[t.BUILD]} {wheel[t.PLATFORM]}" if wheel else sm
         if not here:
-            text = self._say("kernels-none", card=card.name, sm=sm, platform=self.question.machine.platform)
+            text = self._say("kernels-none", who=self._who(card), platform=self.question.machine.platform)
             return Told(text, "torch_archs", row, *source)
         newest, oldest = here[0][t.TORCH], here[-1][t.TORCH]
         first = " / ".join(dict.fromkeys(each[t.BUILD] for each in here if each[t.TORCH] == oldest))
         last = " / ".join(dict.fromkeys(each[t.BUILD] for each in here if each[t.TORCH] == newest))
-        values = {"card": card.name, "sm": sm, "first": oldest, "last": newest}
+        values = {"who": self._who(card), "first": oldest, "last": newest}
         if wheel:
             asked = t.version_key(wheel[t.TORCH])
             same = [each[t.BUILD] for each in here if each[t.TORCH] == wheel[t.TORCH]]
@@ -209,6 +212,11 @@ class Teller:
         else:
             text = self._say("kernels-span", **values)
         return Told(text, "torch_archs", row, *source)
+
+    def _who(self, card: Card) -> str:
+        """NVIDIA GeForce RTX 5090 is sm_120, or sm_120 where that is what the spec says."""
+        sm = capability_name(card.sm)
+        return sm if card.name == sm else self._say("is", card=card.name, sm=sm)
 
     def _ptx(self, rest: str, answer: Any) -> Told:
         card = self._card(rest)
@@ -237,7 +245,17 @@ class Teller:
         asks_cuda = any(field.startswith(("gpus[", "cuda")) for field in self.fields)
         if asks_cuda and not any(each[t.CUDA] for each in here):
             return Told(self._say("platform-none", platform=platform), "torch_builds", platform, wheel[t.SOURCE], wheel[t.CONFIDENCE])
-        if any(each[t.TORCH] == wheel[t.TORCH] for each in here) and len(self.facts) > 1:
+        mine = [each for each in here if each[t.TORCH] == wheel[t.TORCH]]
+        if mine and wheel[t.CUDA] and not any(each[t.CUDA] for each in mine):
+            with_cuda = [each for each in here if each[t.CUDA]]
+            text = self._say("platform-cuda", platform=platform, first=with_cuda[-1][t.TORCH], last=with_cuda[0][t.TORCH])
+            return Told(text, "torch_builds", f"{with_cuda[-1][t.TORCH]} {with_cuda[-1][t.BUILD]} {platform}", with_cuda[-1][t.SOURCE],
+                        with_cuda[-1][t.CONFIDENCE])
+        if mine and not any(each[t.BUILD] == wheel[t.BUILD] for each in mine) and "cuda" in self.fields:
+            builds = ", ".join(dict.fromkeys(each[t.BUILD] for each in reversed(mine)))
+            return Told(self._say("builds", torch=wheel[t.TORCH], platform=platform, builds=builds), "torch_builds",
+                        f"{wheel[t.TORCH]} {platform}", mine[0][t.SOURCE], mine[0][t.CONFIDENCE])
+        if mine and len(self.facts) > 1:
             return Told("")  # it has that torch; the other facts tell what is wrong with its wheels
         span = self._say("platform-span", first=here[-1][t.TORCH], last=here[0][t.TORCH]) if here else ""
         text = self._say("platform", torch=wheel[t.TORCH], platform=platform, span=span)
@@ -327,6 +345,15 @@ class Teller:
         return Told(text, "architectures", card.architecture, row.source if row else card.source,
                     row.confidence if row else card.confidence)
 
+    def _branch_flavour(self, rest: str, answer: Any) -> Told:
+        drivers, wish = self.question.drivers, self.question.spec.driver
+        flavour = wish.flavour if wish.flavour != "auto" else "open"
+        branch = answer.branch if answer else drivers.branches[-1]
+        row = self.question.catalog.row("driver_branches", branch)
+        having = ", ".join(row.flavours) if row else "?"
+        return Told(self._say("branch-flavour", branch=branch, having=having, flavour=flavour), "driver_branches", branch,
+                    row.source if row else "", row.confidence if row else "")
+
     def _driver_offer(self, rest: str, answer: Any) -> Told:
         here, wish = self.question.machine, self.question.spec.driver
         origin = self._say(wish.source) if wish.source in ("vendor", "distro", "runfile") else self._say("any-origin")
@@ -403,10 +430,12 @@ class Teller:
 
     def _package_wheel(self, rest: str, answer: Any) -> Told:
         name = self.question.packages[rest][0]
-        row = answer.release(rest)
         wheel = answer.wheel
         table = self.question.tables["packages"][rest]
-        bit = 1 << answer.world[self.question.packages[rest][2]]
+        wish = dict(self.question.spec.packages)[name]
+        place = next((index for index, each in enumerate(table["rows"]) if wish in ("*", "") or each[0] in Range(wish)),
+                     answer.world[self.question.packages[rest][2]])
+        row, bit = table["rows"][place], 1 << place
         index = 1 << answer.world[self.question.wheel]
         accepts = any(bit & releases and index & wheels for wheels, releases in table["accepts"])
         if not accepts:
@@ -456,7 +485,7 @@ def unknown(question: Question, requirement: Requirement, lang: str) -> Told | N
     elif field == "python":
         known = tuple(question.pythons)
     elif field in ("driver.version", "driver"):
-        known = tuple(question.drivers.versions)
+        known = tuple(version for version in question.drivers.versions if version != question.drivers.unknown)
     elif field in ("cudnn", "nccl"):
         known = tuple(row[0] for row in tables[field]["rows"])
     elif field == "toolkit":
@@ -468,7 +497,7 @@ def unknown(question: Question, requirement: Requirement, lang: str) -> Told | N
     near = list(dict.fromkeys(near_versions(value, known)))
     if field == "cuda":
         near = ["cu" + each.replace(".", "") for each in near]
-    name = field.split(".", 1)[1] if field.startswith("packages.") else field
+    name = field.split(".", 1)[1] if field.startswith("packages.") else "driver" if field == "driver.version" else field
     key = "unknown" if near else "unknown-none"
     return Told(say(lang, key, field=name, value=requirement.value, near=", ".join(near)), _TABLES.get(field, "companions"), "",
                 "provision: what the catalogue holds", "derived")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Masks = dict[Any, int]
 
-FORMAT = "5"  # goes up when the shapes below change
+FORMAT = "6"  # goes up when the shapes below change
 
 
 def tables(catalog: Any) -> dict[str, Any]:
@@ -108,13 +108,20 @@ def _wheels(catalog: Any, made: dict[str, Any]) -> dict[str, Any]:
         for python in row[PYTHONS]:
             by["python"][python] = by["python"].get(python, 0) | bit
     told |= {"wheel_" + name: masks for name, masks in by.items()}
-    told["cover"] = {sm: _cover(rows, sm, runs, made["integrated"][sm]) for sm, runs in made["runs"].items()}
-    told["old_cudnn"] = {sm: _without_cudnn(catalog, rows, sm) for sm in made["runs"]}
+    firsts = {row.sm: row.first_toolkit for row in catalog.capabilities}
+    cudnn = {sm: _cudnn_reach(catalog, rows, sm) for sm in made["runs"]}
+    told["old_cudnn"] = {sm: without for sm, (_, without) in cudnn.items()}
+    told["cover"] = {sm: _cover(rows, sm, runs, made["integrated"][sm], firsts[sm], cudnn[sm][0])
+                     for sm, runs in made["runs"].items()}
     return told
 
 
-def _cover(rows: list[tuple[Any, ...]], sm: int, runs: tuple[int, ...], integrated: bool) -> tuple[int, int, int]:
-    """Wheels with a cubin for a capability, with PTX alone, and those whose list nobody knows."""
+def _cover(rows: list[tuple[Any, ...]], sm: int, runs: tuple[int, ...], integrated: bool, first: str,
+           with_cudnn: int) -> tuple[int, int, int]:
+    """Wheels with a cubin for a capability, with PTX alone, and those whose list nobody knows.
+
+    PTX carries torch's own kernels to a newer GPU, but not the libraries beside them: it counts where the wheel's CUDA knows the
+    capability (`first`: its first toolkit), or its cuDNN is known to."""
     cubin = ptx = unknown = 0
     for index, row in enumerate(rows):
         bit = 1 << index
@@ -124,20 +131,22 @@ def _cover(rows: list[tuple[Any, ...]], sm: int, runs: tuple[int, ...], integrat
             unknown |= bit
         elif any(each in runs for each in row[SM]):
             cubin |= bit
-        elif not integrated and any(each <= sm for each in row[PTX]):
+        elif not integrated and any(each <= sm for each in row[PTX]) and (
+                bit & with_cudnn or (first and version_key(first) <= version_key(row[CUDA]))):
             ptx |= bit
     return cubin, ptx, unknown
 
 
-def _without_cudnn(catalog: Any, rows: list[tuple[Any, ...]], sm: int) -> int:
-    """Wheels whose bundled cuDNN is known not to serve a capability."""
+def _cudnn_reach(catalog: Any, rows: list[tuple[Any, ...]], sm: int) -> tuple[int, int]:
+    """Wheels whose bundled cuDNN is known to serve a capability, and those whose is known not to."""
     beside: dict[tuple[str, str], str] = {}  # where nobody knows a wheel's cuDNN, that of another platform's speaks for it
     for row in rows:
         if row[CUDNN]:
             for place in ((row[TORCH], row[CUDA]), (row[TORCH], "")):
                 if place not in beside or version_key(beside[place]) < version_key(row[CUDNN]):
                     beside[place] = row[CUDNN]
-    found, known = 0, {}
+    serves, found = 0, 0
+    known: dict[tuple[str, str], bool | None] = {}
     for index, row in enumerate(rows):
         version = row[CUDNN] or beside.get((row[TORCH], row[CUDA])) or beside.get((row[TORCH], "")) or ""
         if not row[CUDA] or not version or row[PLATFORM].startswith("jetson-"):
@@ -147,7 +156,9 @@ def _without_cudnn(catalog: Any, rows: list[tuple[Any, ...]], sm: int) -> int:
             known[place] = cudnn_serves(catalog.cudnn, version, row[CUDA], sm)
         if known[place] is False:
             found |= 1 << index
-    return found
+        elif known[place]:
+            serves |= 1 << index
+    return serves, found
 
 
 def cudnn_serves(releases: Any, version: str, cuda: str, sm: int) -> bool | None:

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 WORDS: dict[str, tuple[str, str]] = {
     # -- facts that take part in a conflict, or that bar a better choice
+    "is": ("{card} is {sm}", "{card} 是 {sm}"),
+    "branch-flavour": (
+        "driver branch {branch} comes with {having} kernel modules",
+        "驱动分支 {branch} 只带 {having} 内核模块",
+    ),
+    "platform-cuda": (
+        "CUDA wheels for {platform} are those of torch {first} to {last}",
+        "{platform} 的 CUDA wheel 只有 torch {first} 到 {last}",
+    ),
     "kernels-none": (
-        "{card} is {sm}, and no {platform} wheel of torch has code for it",
-        "{card} 是 {sm}，{platform} 上没有任何 torch wheel 含有它的代码",
+        "{who}: no {platform} wheel of torch has code for it",
+        "{who}：{platform} 上没有任何 torch wheel 含有它的代码",
     ),
     "kernels-first": (
-        "{card} is {sm}; the first wheels with kernels for it are torch {first} on {builds}",
-        "{card} 是 {sm}；最早含有它的内核的 wheel 是 torch {first}（{builds}）",
+        "{who}; the first wheels with kernels for it are torch {first} on {builds}",
+        "{who}；最早含有它的内核的 wheel 是 torch {first}（{builds}）",
     ),
     "kernels-last": (
-        "{card} is {sm}; the last wheels with kernels for it are torch {last} on {builds}",
-        "{card} 是 {sm}；最后含有它的内核的 wheel 是 torch {last}（{builds}）",
+        "{who}; the last wheels with kernels for it are torch {last} on {builds}",
+        "{who}；最后含有它的内核的 wheel 是 torch {last}（{builds}）",
     ),
     "kernels-builds": (
-        "{card} is {sm}; for torch {torch} the wheels with kernels for it are {builds}",
-        "{card} 是 {sm}；torch {torch} 中含有它的内核的 wheel 是 {builds}",
+        "{who}; for torch {torch} the wheels with kernels for it are {builds}",
+        "{who}；torch {torch} 中含有它的内核的 wheel 是 {builds}",
     ),
     "kernels-span": (
-        "{card} is {sm}; wheels with kernels for it are torch {first} to {last}",
-        "{card} 是 {sm}；含有它的内核的 wheel 是 torch {first} 到 {last}",
+        "{who}; wheels with kernels for it are torch {first} to {last}",
+        "{who}；含有它的内核的 wheel 是 torch {first} 到 {last}",
     ),
     "kernels-here": (" ({wheel} has {sms})", "（{wheel} 含 {sms}）"),
     "kernels-unknown": ("nobody knows which GPUs {wheel} has code for", "没有人知道 {wheel} 含有哪些 GPU 的代码"),
@@ -182,6 +191,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "alt-driver.keep": ("let the driver be replaced", "允许更换驱动"),
     "alt-driver.flavour": ("{to} kernel modules instead of {from}", "内核模块用 {to} 代替 {from}"),
     "alt-driver.source": ("the driver from {to} instead of {from}", "驱动来源用 {to} 代替 {from}"),
+    "alt-toolkit-build": ("a toolkit, to build what has no ready wheel", "加上工具包，编译没有现成 wheel 的包"),
     "alt-toolkit": ("toolkit {to} instead of {from}", "工具包用 {to} 代替 {from}"),
     "alt-cudnn": ("cuDNN {to} instead of {from}", "cuDNN 用 {to} 代替 {from}"),
     "alt-nccl": ("NCCL {to} instead of {from}", "NCCL 用 {to} 代替 {from}"),
@@ -191,6 +201,12 @@ WORDS: dict[str, tuple[str, str]] = {
     "alt-target.gcc": ("gcc {to} for nvcc instead of {from}", "nvcc 用 gcc {to} 代替 {from}"),
     "alt-target.glibc": ("a system with glibc {to} instead of {from}", "glibc 为 {to} 的系统代替 {from}"),
     "alt-target": ("another system: {to} instead of {from}", "换一个系统：{to} 代替 {from}"),
+    "alt-cuda-cpu": ("the CPU build instead of CUDA {from}", "用 CPU 版本代替 CUDA {from}"),
+    "alt-target.kind": ("a {to} target instead of a {from}", "目标类型用 {to} 代替 {from}"),
+    "alt-target.windows": (
+        "Windows build {to} or newer instead of {from}",
+        "Windows 内部版本 {to} 或更新，代替 {from}",
+    ),
     "alt-gpus": ("two environments: this one for {to} only", "分成两个环境：这一个只给 {to}"),
     "alt-gpus-none": ("the CPU build, without {from}", "CPU 版本，不使用 {from}"),
     "alt-other": ("{field}: {to} instead of {from}", "{field}：{to} 代替 {from}"),
@@ -199,6 +215,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "best-torch": ("{value} is the newest torch in the catalogue", "{value} 是目录中最新的 torch"),
     "best-asked": ("{value} is the newest that {where} ({asked}) allows", "{value} 是{where}（{asked}）允许的最新版本"),
     "only-asked": ("{where} asks for {asked}", "{where}要求 {asked}"),
+    "not-better-many": ("{better} do not fit: {why}", "{better} 不合适：{why}"),
     "not-better": ("{better} does not fit: {why}", "{better} 不合适：{why}"),
     "not-better-order": (
         "{better} would fit only at the cost of {cost}, which comes first",
