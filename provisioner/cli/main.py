@@ -25,8 +25,8 @@ def entry() -> int:
     """Run the command line of this process; the exit status."""
     arguments = sys.argv[1:]
     for stream in (sys.stdout, sys.stderr):
-        if (stream.encoding or "").lower().replace("-", "") != "utf8":
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if (stream.encoding or "").lower().replace("-", "") != "utf8" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         if arguments[:1] == ["plan"]:
             from provisioner.cli.remembered import answer

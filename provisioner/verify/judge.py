@@ -52,7 +52,8 @@ class Verdict(NamedTuple):
 
 _WORDS: dict[str, tuple[str, str]] = {
     "driver": ("driver {found} is loaded", "已加载驱动 {found}"),
-    "driver-other": ("driver {found} is loaded, the lock says {wanted}: reboot if it was just installed", "已加载驱动 {found},锁文件为 {wanted}:若刚安装请重启"),
+    "driver-other": ("driver {found} is loaded, the lock says {wanted}: reboot if it was just installed",
+                     "已加载驱动 {found},锁文件为 {wanted}:若刚安装请重启"),
     "driver-none": ("no NVIDIA driver is loaded ({because})", "没有加载 NVIDIA 驱动({because})"),
     "torch": ("torch {found} is the lock's", "torch {found} 与锁文件一致"),
     "torch-other": ("torch is {found}, the lock says {wanted}", "torch 为 {found},锁文件为 {wanted}"),
@@ -71,7 +72,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "covered": ("the build has code for {sm} (in {archs})", "该构建包含 {sm} 的代码({archs})"),
     "uncovered": ("the build has no code for {sm}: its list is {archs}", "该构建没有 {sm} 的代码:其列表为 {archs}"),
     "cudnn": ("cuDNN {found} is the lock's", "cuDNN {found} 与锁文件一致"),
-    "cudnn-other": ("cuDNN {found} is loaded, the wheel brings {wanted}: another one is on the library path", "加载了 cuDNN {found},而 wheel 自带 {wanted}:库路径上有另一个"),
+    "cudnn-other": ("cuDNN {found} is loaded, the wheel brings {wanted}: another one is on the library path",
+                    "加载了 cuDNN {found},而 wheel 自带 {wanted}:库路径上有另一个"),
     "warning": ("torch warns: {text}", "torch 警告:{text}"),
     "check": ("{name}: {detail}", "{name}:{detail}"),
     "hung": ("the test gave no answer: {because}", "测试没有应答:{because}"),
