@@ -98,6 +98,21 @@ def line(source: str, number: int, text: str) -> Line | None:
     return Line(source, number, text, " ".join(text.split()))
 
 
+def _json(source: str, data: bytes) -> list[Line] | None:
+    """JSON in the words of the programs it came from; None when it is none."""
+    if data.lstrip()[:1] != b"{" or data.rstrip()[-1:] != b"}":
+        return None
+    import json
+
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    from provisioner.doctor import bundle
+
+    return bundle.lines(document, source)
+
+
 def small(source: str, text: str) -> list[Line]:
     """All lines of a text that is short enough to be looked at whole."""
     made = (line(source, number, each) for number, each in enumerate(text.split("\n"), 1))
@@ -115,12 +130,14 @@ def read(source: str, data: object, anchors: Anchors) -> list[Line]:
         whole = decode(b"".join([first, *chunks])).encode("utf-8", "replace")  # UTF-16 has no line ends to cut at
         chunks = _chunks(whole)
         first = next(chunks, b"")
-    if len(first) <= SMALL:
-        second = next(chunks, b"")
-        if not second:
+    second = next(chunks, b"")
+    if not second:
+        told = _json(source, first)
+        if told is not None:
+            return told
+        if len(first) <= SMALL:
             return small(source, decode(first))
-        return _long(source, _chain(first + second, chunks), anchors)
-    return _long(source, _chain(first, chunks), anchors)
+    return _long(source, _chain(first, _chain(second, chunks)), anchors)
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

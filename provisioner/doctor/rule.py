@@ -6,7 +6,6 @@ expressions without regard to case over lines with single spaces; `.*` means at 
 """
 
 # pathlib would slow every start:
-# ruff: noqa: PTH100, PTH103, PTH105, PTH116, PTH118, PTH120, PTH208
 
 from __future__ import annotations
 
