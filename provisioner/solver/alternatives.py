@@ -112,6 +112,8 @@ class _Finder:
             self._offer([Change("toolkit", "none", "match")])  # so that they are built
         if soft and not self.found:
             self._strip(soft)
+        if self.question.spec.cuda == "cpu" and self.question.spec.gpus:
+            self._offer([Change("gpus", list(self.question.spec.gpus), [])])
         if len(self.found) < _MOST:
             self._machines()
         if len(self.found) < _MOST:
@@ -428,8 +430,8 @@ class _Finder:
                     return
         own = here.system
         popular = ("ubuntu2404", "ubuntu2204", "debian12", "rhel9", "windows")
-        rows = [row for row in q.catalog.systems if (row.id not in (own.id, "wsl-ubuntu") and row.family not in ("windows", "macos", "linux"))
-                or (row.id in popular and row.id != own.id)]
+        rows = [row for row in q.catalog.systems if row.id not in (own.id, "wsl-ubuntu")
+                and (row.family not in ("windows", "macos", "linux") or row.id in popular)]
         rows = [row for row in rows if not row.arches or here.arch in row.arches]
         date = q.tables["date"]
 

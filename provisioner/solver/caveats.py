@@ -36,7 +36,7 @@ def _certainty(plan: Plan) -> _Found:
         if unlisted:
             what = say(plan.lang, "unlisted", driver=answer.driver, card=unlisted[0].name, first=unlisted[0].first_driver)
         elif q.machine.platform.startswith("linux") and (not q.machine.glibc or not wheel[t.GLIBC]) and q.machine.kind != "jetson":
-            what = f"glibc {wheel[t.GLIBC] or '?'} / {q.machine.os} {q.machine.glibc or '?'}"
+            what = say(plan.lang, "glibc-unknown", os=q.machine.os, needs=wheel[t.GLIBC] or "?")
         else:
             what = say(plan.lang, "kernels-unknown", wheel=wheel_name(wheel))
         found.append(("unknown", "", {"what": what}))
@@ -70,6 +70,8 @@ def _driver(plan: Plan) -> _Found:
             q.jetpacks[-1] if q.jetpacks else None)
         if row:
             found.append(("jetpack", "", {"jetpack": row.jetpack, "l4t": row.l4t}))
+    if answer.origin == "preinstalled" and here.installs_driver and cuda and not shown:
+        found.append(("driver-there", "", {"floor": floor}))
     if not answer.driver or not shown:
         return found
     if answer.compat:

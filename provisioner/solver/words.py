@@ -389,6 +389,14 @@ WORDS: dict[str, tuple[str, str]] = {
         "libcuda that Windows provides.",
         "Windows 需要它自己的驱动：{floor} 或更新。不要在 WSL 里安装 Linux 驱动：它会替换 Windows 提供的 libcuda。",
     ),
+    "glibc-unknown": (
+        "whether {os} has glibc {needs}, which the wheel needs (say `glibc` under `target`)",
+        "{os} 是否有 wheel 所需的 glibc {needs}（请在 `target` 下写明 `glibc`）",
+    ),
+    "warn-driver-there": (
+        "The driver that the machine has must be {floor} or newer: name it (`version`, `keep: true`) and it is checked.",
+        "机器上已有的驱动必须是 {floor} 或更新：写明它（`version`、`keep: true`）即可检查。",
+    ),
     "warn-container": (
         "The host of the container needs driver {floor} or newer; none is installed in the image.",
         "容器的宿主机需要 {floor} 或更新的驱动；镜像中不安装驱动。",

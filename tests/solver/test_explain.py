@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +43,8 @@ def test_the_chain_of_a_refusal(catalog: Catalog) -> None:
         "NVIDIA GeForce RTX 5090 is sm_120; the first wheels with kernels for it are torch 2.7.0 on cu128")
     assert document["text"].endswith("line 4 asks for torch ==2.6.*.")
     requirements = [entry for entry in document["conflict"] if entry["kind"] == "requirement"]
-    assert [(entry["field"], entry["value"], entry["line"]) for entry in requirements] == [("torch", "==2.6.*", 4), ("gpus[0]", "RTX 5090", 3)]
+    assert [(entry["field"], entry["value"], entry["line"]) for entry in requirements] == [
+        ("torch", "==2.6.*", 4), ("gpus[0]", "RTX 5090", 3)]
     facts = [entry for entry in document["conflict"] if entry["kind"] == "fact"]
     assert [fact["table"] for fact in facts] == ["torch_archs"] and facts[0]["source"]
     assert document["alternatives"][0]["change"] == [{"field": "torch", "from": "==2.6.*", "to": ">=2.7"}]
@@ -172,3 +174,32 @@ def test_artefacts_of_conda_and_containers(catalog: Catalog) -> None:
     made = lock.make(found, spec, "0")["artefacts"]
     assert made["driver"] is None and made["fabric"] is None
     assert made["repository"] is None
+
+
+def test_the_documented_order_is_the_order() -> None:
+    import provisioner.solver.problem as problem
+
+    page = (Path(__file__).parents[2] / "docs" / "solver.md").read_text("utf-8")
+    documented = page.split("word for word; a test compares them -->\n", 1)[1].split("<!-- end of order -->", 1)[0]
+    assert documented in (problem.__doc__ or "")
+
+
+def test_the_variables_stand_in_the_documented_order(catalog: Catalog) -> None:
+    names = plan(catalog, "target: ubuntu2204\ngpus: [RTX 4090]\npackages: {torchvision: '*'}\n").question.world.names
+    assert names == ["sure", "compat", "torch", "kernels", "packaged", "support", "wheel", "driver", "branch", "origin", "flavour", "python",
+                     "same", "toolkit", "compiler", "cudnn", "nccl", "pair torchvision", "torchvision"]
+
+
+def test_a_driver_that_is_there_without_a_name(catalog: Catalog) -> None:
+    found = plan(catalog, "target: ubuntu2204\ngpus: [RTX 4090]\ndriver: {source: preinstalled}\n")
+    assert found.choices["driver"] is None and found.choices["driver_source"] == "preinstalled"
+    assert any(each["code"] == "driver-there" and "580.65.06" in each["text"] for each in found.warnings)
+
+
+def test_host_facts_are_kept_with_least_change(catalog: Catalog) -> None:
+    facts = {"driver": "550.163.01", "python": "3.10", "torch": "2.5.1+cu121"}
+    found = plan(catalog, "target: ubuntu2204\ngpus: [RTX 4090]\nprefer: least-change\n", facts=facts)
+    choices = found.choices
+    assert (choices["driver"], choices["python"], choices["torch"]) == ("550.163.01", "3.10", "2.5.1+cu121")
+    found = plan(catalog, "target: ubuntu2204\ngpus: [RTX 5090]\nprefer: least-change\n", facts=facts)  # neither serves Blackwell
+    assert found.choices["python"] == "3.10" and found.choices["torch"].startswith("2.14.1")  # the newest with cp310
