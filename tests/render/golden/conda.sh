@@ -154,11 +154,15 @@ APT=(apt-get -y -o DPkg::Lock::Timeout=600 -o Dpkg::Options::=--force-confdef -o
 installed_version() { # PACKAGE: its version when it is installed
   dpkg-query -W -f='${db:Status-Abbrev}|${Version}\n' -- "$1" 2>/dev/null | sed -n 's/^.i |//p' | head -n 1
 }
-has_package() { # PACKAGE [VERSION]: installed, in that upstream version
+has_package() { # PACKAGE [VERSION]: installed, in that upstream version; one that ends in a dot stands for all that begin so
   local found
   found=$(installed_version "$1")
   [ -n "$found" ] || return 1
-  [ -z "${2:-}" ] || case ${found#*:} in "$2" | "$2"-* | "$2"+* | "$2"~*) ;; *) return 1 ;; esac
+  case ${2:-} in
+    '') ;;
+    *.) case ${found#*:} in "$2"*) ;; *) return 1 ;; esac ;;
+    *) case ${found#*:} in "$2" | "$2"-* | "$2"+* | "$2"~*) ;; *) return 1 ;; esac ;;
+  esac
 }
 list_installed() { dpkg-query -W -f='${db:Status-Abbrev} ${binary:Package}\n' | sed -n 's/^.i  *//p' | sort; }
 install_packages() { # STEP PACKAGE VERSION [PACKAGE VERSION]...: install, noting what was not there before
@@ -406,6 +410,11 @@ do_install_driver() {
   # A driver that NVIDIA's run file put there has files that no package owns; over it, packages break both.
   if [ -x /usr/bin/nvidia-uninstall ] && ! { dpkg -S /usr/bin/nvidia-uninstall || rpm -qf /usr/bin/nvidia-uninstall; } >/dev/null 2>&1; then
     fail "a driver from NVIDIA's run file is installed" "remove it with /usr/bin/nvidia-uninstall, then run this again"
+  fi
+  # Another lock's driver is held.
+  if [ -d "$STATE/hold-driver" ]; then
+    undo_hold_driver
+    rm -rf -- "$STATE/hold-driver"
   fi
   mapfile -t words < <(driver_packages)
   install_packages install-driver "${words[@]}"

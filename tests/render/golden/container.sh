@@ -137,11 +137,15 @@ APT=(apt-get -y -o DPkg::Lock::Timeout=600 -o Dpkg::Options::=--force-confdef -o
 installed_version() { # PACKAGE: its version when it is installed
   dpkg-query -W -f='${db:Status-Abbrev}|${Version}\n' -- "$1" 2>/dev/null | sed -n 's/^.i |//p' | head -n 1
 }
-has_package() { # PACKAGE [VERSION]: installed, in that upstream version
+has_package() { # PACKAGE [VERSION]: installed, in that upstream version; one that ends in a dot stands for all that begin so
   local found
   found=$(installed_version "$1")
   [ -n "$found" ] || return 1
-  [ -z "${2:-}" ] || case ${found#*:} in "$2" | "$2"-* | "$2"+* | "$2"~*) ;; *) return 1 ;; esac
+  case ${2:-} in
+    '') ;;
+    *.) case ${found#*:} in "$2"*) ;; *) return 1 ;; esac ;;
+    *) case ${found#*:} in "$2" | "$2"-* | "$2"+* | "$2"~*) ;; *) return 1 ;; esac ;;
+  esac
 }
 list_installed() { dpkg-query -W -f='${db:Status-Abbrev} ${binary:Package}\n' | sed -n 's/^.i  *//p' | sort; }
 install_packages() { # STEP PACKAGE VERSION [PACKAGE VERSION]...: install, noting what was not there before
@@ -312,7 +316,7 @@ is_noted() { grep -qxF -- "$1" "$NOTED" 2>/dev/null; }
 check_install_wheels() {
   local each
   [ -x "$ENVIRONMENT/bin/python" ] || return 1
-  for each in "${WANTED[@]}" "${PLAIN[@]}"; do
+  for each in "${WANTED[@]}" ${PLAIN[@]+"${PLAIN[@]}"}; do
     case $each in
       *' @ '* | *\;*) is_noted "$each" || return 1 && continue ;; # an address, or a condition
       *==*) ;;
@@ -338,8 +342,8 @@ do_install_wheels() {
   # --index-url, not --extra-index-url: two indexes at once mix builds of different CUDA versions.
   if [ -n "$INDEX_URL" ]; then index=(--index-url "$INDEX_URL"); fi
   local pip=("$ENVIRONMENT/bin/python" -m pip install --disable-pip-version-check)
-  "${pip[@]}" "${index[@]}" -- "${WANTED[@]}" || fail "the wheels cannot be installed" "read the message above, and give it to 'provision explain'"
-  printf '%s\n' "${WANTED[@]}" "${PLAIN[@]}" >"$NOTED"
+  "${pip[@]}" ${index[@]+"${index[@]}"} -- "${WANTED[@]}" || fail "the wheels cannot be installed" "read the message above, and give it to 'provision explain'"
+  printf '%s\n' "${WANTED[@]}" ${PLAIN[@]+"${PLAIN[@]}"} >"$NOTED"
 }
 undo_install_wheels() { :; } # the environment goes as a whole, with the step before
 

@@ -154,11 +154,15 @@ APT=(apt-get -y -o DPkg::Lock::Timeout=600 -o Dpkg::Options::=--force-confdef -o
 installed_version() { # PACKAGE: its version when it is installed
   dpkg-query -W -f='${db:Status-Abbrev}|${Version}\n' -- "$1" 2>/dev/null | sed -n 's/^.i |//p' | head -n 1
 }
-has_package() { # PACKAGE [VERSION]: installed, in that upstream version
+has_package() { # PACKAGE [VERSION]: installed, in that upstream version; one that ends in a dot stands for all that begin so
   local found
   found=$(installed_version "$1")
   [ -n "$found" ] || return 1
-  [ -z "${2:-}" ] || case ${found#*:} in "$2" | "$2"-* | "$2"+* | "$2"~*) ;; *) return 1 ;; esac
+  case ${2:-} in
+    '') ;;
+    *.) case ${found#*:} in "$2"*) ;; *) return 1 ;; esac ;;
+    *) case ${found#*:} in "$2" | "$2"-* | "$2"+* | "$2"~*) ;; *) return 1 ;; esac ;;
+  esac
 }
 list_installed() { dpkg-query -W -f='${db:Status-Abbrev} ${binary:Package}\n' | sed -n 's/^.i  *//p' | sort; }
 install_packages() { # STEP PACKAGE VERSION [PACKAGE VERSION]...: install, noting what was not there before
@@ -406,6 +410,11 @@ do_install_driver() {
   if [ -x /usr/bin/nvidia-uninstall ] && ! { dpkg -S /usr/bin/nvidia-uninstall || rpm -qf /usr/bin/nvidia-uninstall; } >/dev/null 2>&1; then
     fail "a driver from NVIDIA's run file is installed" "remove it with /usr/bin/nvidia-uninstall, then run this again"
   fi
+  # Another lock's driver is held.
+  if [ -d "$STATE/hold-driver" ]; then
+    undo_hold_driver
+    rm -rf -- "$STATE/hold-driver"
+  fi
   mapfile -t words < <(driver_packages)
   install_packages install-driver "${words[@]}"
   # A DKMS build that failed does not fail the installation: ask DKMS itself.
@@ -538,7 +547,7 @@ is_noted() { grep -qxF -- "$1" "$NOTED" 2>/dev/null; }
 check_install_wheels() {
   local each
   [ -x "$ENVIRONMENT/bin/python" ] || return 1
-  for each in "${WANTED[@]}" "${PLAIN[@]}"; do
+  for each in "${WANTED[@]}" ${PLAIN[@]+"${PLAIN[@]}"}; do
     case $each in
       *' @ '* | *\;*) is_noted "$each" || return 1 && continue ;; # an address, or a condition
       *==*) ;;
@@ -566,10 +575,10 @@ do_install_wheels() {
   local uv=uv
   command -v uv >/dev/null 2>&1 || uv=$STATE/uv/bin/uv
   local pip=("$uv" pip install --python "$ENVIRONMENT/bin/python")
-  "${pip[@]}" "${index[@]}" -- "${WANTED[@]}" || fail "the wheels cannot be installed" "read the message above, and give it to 'provision explain'"
+  "${pip[@]}" ${index[@]+"${index[@]}"} -- "${WANTED[@]}" || fail "the wheels cannot be installed" "read the message above, and give it to 'provision explain'"
   # These are not on PyTorch's index. torch is there already, so nothing replaces it.
   "${pip[@]}" -- "${PLAIN[@]}" || fail "${PLAIN[*]} cannot be installed" "read the message above, and give it to 'provision explain'"
-  printf '%s\n' "${WANTED[@]}" "${PLAIN[@]}" >"$NOTED"
+  printf '%s\n' "${WANTED[@]}" ${PLAIN[@]+"${PLAIN[@]}"} >"$NOTED"
 }
 undo_install_wheels() { :; } # the environment goes as a whole, with the step before
 
