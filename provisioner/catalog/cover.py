@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from provisioner.catalog.names import measured
 from provisioner.versions import key
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def cards(catalog: Catalog, text: str) -> list[Card]:
 def _card(catalog: Catalog, rows: list[model.Gpu]) -> Card:
     """One card of rows that differ only in PCI ids: the earliest driver of any is the card's."""
     first, arch = rows[0], catalog.row("architectures", rows[0].architecture)
-    firsts = [row.first_driver or "" for row in rows]
+    firsts = [row.first_driver or "" for row in measured(rows)]
     branches: dict[str, str] = {}
     for row in rows:
         for version in row.first_in_branch:

@@ -122,6 +122,11 @@ def find_gpu(catalog: Catalog, text: str) -> list[Gpu]:
                   todo=f"did you mean {' or '.join(named)}?" if named else "write its capability (sm_89) or PCI id (10de:2684)")
 
 
+def measured(rows: list[Gpu]) -> list[Gpu]:
+    """The rows that some driver's README lists; all where none does. An id known from pci.ids alone says nothing on drivers."""
+    return [row for row in rows if row.confidence == "measured"] or rows
+
+
 def _index(catalog: Catalog) -> dict[str, list[str]]:
     index: dict[str, list[str]] = {}
     for gpu in catalog.gpus:

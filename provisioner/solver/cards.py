@@ -94,10 +94,11 @@ def _cards(field: str, text: str, catalog: Any) -> list[Card]:
 
 
 def _of_rows(field: str, text: str, rows: list[Any], catalog: Any) -> Card:
+    from provisioner.catalog.names import measured
     from provisioner.solver.tables import version_key
 
     first = rows[0]
-    firsts = [row.first_driver or "" for row in rows]
+    firsts = [row.first_driver or "" for row in measured(rows)]
     lowest = "" if "" in firsts else min(firsts, key=version_key)
     branches: dict[str, str] = {}
     for row in rows:

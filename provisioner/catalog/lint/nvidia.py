@@ -328,8 +328,10 @@ def gpu_drivers(catalog: Catalog) -> Said:
         arch = catalog.row("architectures", row.architecture)
         if arch is None:
             continue
-        if row.last_branch != arch.last_branch and row.open_modules != "none":
-            yield "gpus", row, f"its last branch is {row.last_branch or 'open'}, that of {arch.name} {arch.last_branch or 'open'}"
+        if arch.last_branch and row.open_modules != "none" and (not row.last_branch or number(row.last_branch) > number(arch.last_branch)):
+            yield "gpus", row, f"its last branch is {row.last_branch or 'open'}, that of {arch.name} {arch.last_branch}"
+        elif row.last_branch and not arch.last_branch:
+            yield "gpus", row, f"its last branch is {row.last_branch}, but {arch.name} is still served"
         for version in ((row.first_driver,) if row.first_driver else ()) + row.first_in_branch:
             if number(_branch(version)) < number(arch.first_branch):
                 yield "gpus", row, f"the driver {version} is older than {arch.name}'s first branch {arch.first_branch}"
