@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 SMALL = 96 * 1024  # a text up to this many bytes is looked at whole
 CHUNK = 1 << 20
 LONGEST = 4000  # characters of a line that are looked at
-HEAD, TAIL, NEAR = 12, 40, 2
+HEAD, TAIL, NEAR = 8, 30, 2
 MOST = 2500  # lines kept of one long log, beside head and tail
 
 
@@ -216,14 +216,16 @@ def _long(source: str, chunks: Iterator[bytes], anchors: Anchors) -> list[Line]:
         if len(rest) > 4 * CHUNK:
             rest = rest[:LONGEST]
         lines = chunk.split(b"\n")
-        shapes = chunk.translate(None, _FOLDED).split(b"\n")
-        fresh = set(shapes)
+        sample = b"\n".join(lines[len(lines) // 2:len(lines) // 2 + 200]).translate(None, _FOLDED).split(b"\n")
+        varied = len(set(sample)) > 100  # hardly anything repeats: looking at all lines is cheaper than sorting them out
+        shapes = (b"\n".join(lines[-TAIL:]) if varied else chunk).translate(None, _FOLDED).split(b"\n")
+        fresh = set() if varied else set(shapes)
         if seen:
             fresh.difference_update(seen)
         if len(seen) < 300_000:
             seen |= fresh
         numbers: Sequence[int]
-        if len(fresh) * 3 > len(lines):  # hardly anything repeats: looking at all lines is cheaper than sorting them out
+        if varied or len(fresh) * 3 > len(lines):
             numbers = range(len(lines))
         elif len(fresh) < 12:
             numbers = sorted(map(shapes.index, fresh))
