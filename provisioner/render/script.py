@@ -93,12 +93,12 @@ def render(lock: dict[str, Any], target: str, as_format: str, lang: str = "en") 
     quote = _QUOTES[about["quote"]]
     environment = Environment(loader=FileSystemLoader(folder), undefined=StrictUndefined, finalize=quote, trim_blocks=True,
                               lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
-                              comment_start_string="{##", comment_end_string="##}")  # noqa: S701 - shell, quoted by finalize
+                              comment_start_string="{##", comment_end_string="##}")
     environment.filters |= {"raw": Raw, "comment": _comment, "raw_version": _version}
     environment.globals["is_zh"] = lang == "zh"
     steps = build(lock)
     manager = str(system.get("package_manager") or "none")
-    values = {"lock": lock, "steps": steps, "lang": lang, "manager": manager, "system": system, "tool": __version__,
+    values: dict[str, Any] = {"lock": lock, "steps": steps, "lang": lang, "manager": manager, "system": system, "tool": __version__,
               "part": lambda step: _part(environment, step, manager, values), "check_program": _check_program,
               "reboots": any(step.id == "reboot" for step in steps)}
     made: dict[str, str] = {}
