@@ -55,12 +55,15 @@ def cards(spec: Any, catalog: Any) -> tuple[Card, ...] | None:
     Raises ProblemList with every name that the catalogue does not know."""
     if spec.gpus is None:
         return None
+    remembered: dict[str, list[Card]] = catalog.__dict__.setdefault("_solver_cards", {})  # a fleet asks for few names many times
     found: dict[tuple[Any, ...], Card] = {}
     problems: list[Problem] = []
     for index, text in enumerate(spec.gpus):
         field = f"gpus[{index}]"
         try:
-            made = _cards(field, str(text), catalog)
+            made = remembered.get(text)
+            if made is None:
+                made = remembered[text] = _cards(field, str(text), catalog)
         except Problem as problem:
             place = spec.place(field) or spec.place("gpus")
             problem.file = spec.file
@@ -71,7 +74,7 @@ def cards(spec: Any, catalog: Any) -> tuple[Card, ...] | None:
         for card in made:
             place_of = (card.name, card.sm, card.architecture)
             known = found.get(place_of)
-            found[place_of] = known._replace(number=known.number + 1) if known else card
+            found[place_of] = known._replace(number=known.number + 1) if known else card._replace(field=field)
     if problems:
         raise ProblemList(problems)
     return tuple(found.values())

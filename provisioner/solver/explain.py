@@ -44,7 +44,7 @@ class _Because:
     def _entry(self, choice: str, parts: list[str], facts: list[dict[str, str]], following: str | None = "") -> dict[str, Any]:
         stop = "。" if self.lang == "zh" else ". "
         text = (("；" if self.lang == "zh" else "; ").join(part for part in parts if part) + stop)
-        text = text[:1].upper() + text[1:]
+        text = text if text.startswith("torch ") else text[:1].upper() + text[1:]
         if following is not None:
             text += self._say("next", value=following) if following else self._say("only")
         return {"choice": choice, "text": text.strip(), "facts": facts}
