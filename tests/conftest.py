@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-
 
 @pytest.fixture(scope="session", autouse=True)
 def private_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from conftest import ROOT
+from place import ROOT
 
 
 def test_generated_pages_are_fresh() -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from place import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 REFUSED = {"impossible-pascal-blackwell"}

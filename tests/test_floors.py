@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from place import ROOT
 
 HEAVY = ("pydantic", "jinja2", "requests", "packaging", "torch", "rich", "ruamel", "dataclasses", "asyncio", "urllib.request")
 

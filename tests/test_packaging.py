@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from place import ROOT
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

@@ -15,19 +15,12 @@ sys.path.insert(0, str(ROOT))
 
 def pages() -> dict[str, str]:
     """Path below docs/ -> text."""
-    from provisioner.doctor.rule import load, page
+    from provisioner.doctor.pages import reference
     from provisioner.spec.load import schema_text
 
     made = {"spec.schema.json": schema_text()}
-    heads = {"en": ("# Diagnosis rules", "One page a root cause; `provision rules show CODE` prints the same."),
-             "zh": ("# 诊断规则", "每个根本原因一页;`provision rules show CODE` 打印同样内容。")}
-    rules = load()
-    for lang, (head, about) in heads.items():
-        lines = [head, "", about, ""]
-        for code, rule in sorted(rules.items()):
-            made[f"rules/{lang}/{code}.md"] = page(rule, lang).rstrip("\n") + "\n"
-            lines.append(f"- [`{code}`]({code}.md) {rule.title(lang)}")
-        made[f"rules/{lang}/README.md"] = "\n".join(lines) + "\n"
+    for lang in ("en", "zh"):
+        made |= {f"rules/{lang}/{name}": text for name, text in reference(lang).items()}
     made["catalogue.md"] = catalogue()
     return made
 

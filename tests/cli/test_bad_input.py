@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from place import ROOT
 
 GOOD = "spec: 1\ntarget: ubuntu2204\ngpus: [RTX 4090]\n"
 

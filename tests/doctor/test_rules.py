@@ -107,7 +107,7 @@ def test_every_shared_sign_and_flag_is_used_or_known() -> None:
 
 @pytest.mark.parametrize("lang", rule.LANGUAGES)
 def test_the_reference_on_disk_is_what_the_rules_say(lang: str) -> None:
-    """`python tools/write_rule_pages.py` writes it anew."""
+    """`make docs` writes it anew."""
     folder = HERE.parent.parent / "docs" / "rules" / lang
     assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == pages.reference(lang)
 

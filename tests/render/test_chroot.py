@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import ROOT
+from place import ROOT
 from render import repository
 
 pytestmark = [pytest.mark.root, pytest.mark.chroot, pytest.mark.slow]

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from place import ROOT
 from render.locks import debian12
 
 from provisioner.errors import Problem
@@ -82,6 +82,12 @@ def test_a_kept_driver_is_kept_from_the_toolkits_repository() -> None:
     steps = [step.id for step in build(variants()["kept-driver-with-toolkit"])]
     assert "install-driver" not in steps
     assert steps.index("add-repository") < steps.index("keep-driver-out") < steps.index("install-toolkit")
+
+
+def test_the_space_inside_the_kernels_release_splits_nothing() -> None:
+    driver = debian12()["artefacts"]["driver"] | {"headers": "kernel-devel-$(uname -r) kernel-headers", "prerequisites": []}
+    packages = next(step for step in build(debian12(artefacts={"driver": driver})) if step.id == "install-prerequisites").values["packages"]
+    assert packages[-2:] == ["kernel-devel-$(uname -r)", "kernel-headers"]
 
 
 def test_titles_in_both_languages() -> None:

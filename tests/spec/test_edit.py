@@ -6,9 +6,9 @@ import copy
 from typing import Any
 
 import pytest
-from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from place import ROOT
 
 from provisioner.errors import Problem
 from provisioner.spec.load import edit, load, normal

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from place import ROOT
 
 from provisioner.errors import ProblemList
 from provisioner.spec import quick, tree

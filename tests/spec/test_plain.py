@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from place import ROOT
 
 from provisioner.spec import plain, tree
 
