@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from provisioner.solver.plan import Plan
+    from provisioner.solver.problem import Question
 
 #: Companions that PyTorch's own index carries beside torch; everything else comes from the package index afterwards.
 _BESIDE_TORCH = ("torchvision", "torchaudio", "torchtext", "torchao", "triton", "xformers")
@@ -70,13 +71,7 @@ class _Artefacts:
 
     def _names(self, origin: str, thing: str, number: str = "", version: str = "", python: str = "") -> list[str]:
         """Packages of a thing on this system, their patterns filled in; [] when the catalogue has no row."""
-        rows = [row for row in self.q.catalog.package_names if row.thing == thing and row.origin == origin
-                and row.family == self.system.family and row.os in ("", self.system.id)
-                and (not number or _between(number, row.first, row.last))]
-        if not rows:
-            return []
-        row = max(rows, key=lambda each: (each.os == self.system.id, bool(each.first or each.last)))
-        return self._fill(row.pattern, number, version, python).split()
+        return [self._fill(each, number, version, python) for each in _pattern(self.q, origin, thing, number).split()]
 
     def _fill(self, pattern: str, number: str, version: str, python: str) -> str:
         toolkit = self.answer.toolkit or self.answer.wheel[t.CUDA] or ""
@@ -142,7 +137,8 @@ class _Artefacts:
         if fabric(self.plan) != "yes" or (answer.origin == "preinstalled" and not self.here.installs_driver):
             return None
         origin = answer.origin if answer.origin in ("vendor", "distro") else "vendor"
-        packages = self._packages(origin, "fabric-manager", answer.branch, answer.driver)
+        # the distribution's archive holds one release of both
+        packages = self._packages(origin, "fabric-manager", answer.branch, answer.driver if origin == "vendor" else "")
         if any(card.nvswitch and card.architecture.startswith("Blackwell") for card in self.q.cards or ()):
             packages += self._packages(origin, "nvlsm", answer.branch)
         return {"packages": packages}
@@ -169,15 +165,11 @@ class _Artefacts:
         if not self.plan.world[q.cudnn if name == "cudnn" else q.nccl]:
             return None
         version = str(self.answer.library(name))
-        return {"version": version, "packages": self._packages("vendor", name, version if name == "cudnn" else "",
-                                                               version if name == "cudnn" else self._nccl_build(version))}
-
-    def _nccl_build(self, version: str) -> str:
-        """An NCCL release as packages spell it: there is one for each of several CUDA releases, and without a name the newest is taken."""
-        row = self.q.catalog.row("nccl", version)
-        major = t.minor(self.answer.toolkit or self.answer.wheel[t.CUDA] or "").split(".", maxsplit=1)[0]
-        built = sorted((each for each in (row.suffixes if row else ()) if each.split(".")[0] == major), key=t.version_key)
-        return f"{version}-1+cuda{built[-1]}" if built else version
+        number = version if name == "cudnn" else ""
+        cuda = built_for(self.plan, name)
+        # rpm's release of cuDNN is 1.cuda12.2, of NCCL 1+cuda12.8; deb packages write both with a plus
+        joint = "." if name == "cudnn" and self.system.package_manager != "apt" else "+"
+        return {"version": version, "packages": self._packages("vendor", name, number, f"{version}-1{joint}cuda{cuda}" if cuda else version)}
 
     def _python(self) -> dict[str, Any]:
         python = self.answer.python
@@ -245,6 +237,37 @@ class _Artefacts:
         known = {t.canonical(name) for name in q.packages}
         specs += [line.replace("==", "=") for line in plain if t.canonical(line.split("=")[0].split("<")[0].split(">")[0]) not in known]
         return {"channels": ["conda-forge"], "specs": specs}
+
+
+def _pattern(question: Question, origin: str, thing: str, number: str = "") -> str:
+    """The catalogue's pattern for a thing on this system; "" when it has none."""
+    system = question.machine.system
+    rows = [row for row in question.catalog.package_names if row.thing == thing and row.origin == origin
+            and row.family == system.family and row.os in ("", system.id) and (not number or _between(number, row.first, row.last))]
+    if not rows:
+        return ""
+    found: str = max(rows, key=lambda each: (each.os == system.id, bool(each.first or each.last))).pattern
+    return found
+
+
+def built_for(plan: Plan, name: str) -> str:
+    """Which CUDA the packages of the system's cuDNN or NCCL are to be built for; there are builds for several, and unnamed the newest is taken.
+
+    "12.8" where the catalogue knows the build: this CUDA's, else the nearest lower one of its major, else the nearest. "12." for any of that
+    major where it knows none. "" where the package's name says the major."""
+    question, version = plan.question, str(plan.answer.library(name))
+    if "{cuda" in _pattern(question, "vendor", name, version if name == "cudnn" else ""):
+        return ""
+    cuda = t.minor(plan.answer.toolkit or plan.answer.wheel[t.CUDA] or "")
+    major = cuda.split(".", maxsplit=1)[0]
+    if name == "cudnn":
+        known = [row.cuda for row in question.catalog.cudnn if row.version == version]
+    else:
+        row = question.catalog.row("nccl", version)
+        known = list(row.suffixes) if row else []
+    built = sorted((each for each in known if "." in each and each.split(".")[0] == major), key=t.version_key)
+    lower = [each for each in built if t.version_key(each) <= t.version_key(cuda)]
+    return lower[-1] if lower else built[0] if built else f"{major}."
 
 
 def _between(number: str, first: str, last: str) -> bool:

@@ -154,6 +154,12 @@ def _toolkit(plan: Plan) -> _Found:
         if plan.world[q.cudnn if name == "cudnn" else q.nccl]:
             found.append(("system-library", "", {"name": {"cudnn": "cuDNN", "nccl": "NCCL"}[name], "bundled": answer.wheel[index] or "",
                                                  "version": answer.library(name)}))
+            from provisioner.solver.artefacts import built_for
+
+            major = built_for(plan, name)
+            if major.endswith("."):
+                found.append(("library-build", "", {"name": {"cudnn": "cuDNN", "nccl": "NCCL"}[name], "version": answer.library(name),
+                                                    "major": major.rstrip(".")}))
     return found
 
 

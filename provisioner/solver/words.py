@@ -384,6 +384,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "Keep it off LD_LIBRARY_PATH.",
         "wheel 自带 {name} {bundled} 并使用它；系统的 {version} 只用于在此编译的程序。不要把它放进 LD_LIBRARY_PATH。",
     ),
+    "warn-library-build": (
+        "Which builds of {name} {version} the repository has for CUDA {major} is not known; the newest of them is taken.",
+        "尚不清楚软件源中有哪些用于 CUDA {major} 的 {name} {version} 构建；将采用其中最新的。",
+    ),
     "warn-wsl": (
         "Windows needs its own driver: {floor} or newer. Install no Linux driver inside WSL: it would replace the "
         "libcuda that Windows provides.",
