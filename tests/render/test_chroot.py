@@ -52,10 +52,10 @@ class System(NamedTuple):
 
 SYSTEMS = {
     "debian12": System("bookworm", "3.11", "2.7.1", "cu128", "580.126.09", "580.105.08", "nvidia-open-580", "12.8.1", "2.26.2-1+cuda12.8",
-                       ("sources.list", "deb http://deb.debian.org/debian bookworm main\n"
-                        "deb [arch=amd64] http://deb.debian.org/debian bookworm-updates main\n")),
+                       ("sources.list", "deb @MIRROR@ bookworm main\n"
+                        "deb [arch=amd64] @MIRROR@ bookworm-updates main\n")),
     "debian13": System("trixie", "3.13", "2.12.0", "cu132", "610.57.04", "610.43.03", "nvidia-open", "13.2.1", "2.30.4-1+cuda13.2",
-                       ("sources.list.d/debian.sources", "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: trixie trixie-updates\n"
+                       ("sources.list.d/debian.sources", "Types: deb\nURIs: @MIRROR@\nSuites: trixie trixie-updates\n"
                         "Components: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n")),
 }
 INCLUDE = "ca-certificates,curl,kmod,pciutils,build-essential"
@@ -105,8 +105,8 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], str
 class Machine:
     """A root filesystem and the addresses it is given."""
 
-    def __init__(self, name: str, root: Path, url: str, fingerprint: str) -> None:
-        self.name, self.root, self.url, self.fingerprint = name, root, url, fingerprint
+    def __init__(self, name: str, root: Path, url: str, fingerprint: str, sources: str) -> None:
+        self.name, self.root, self.url, self.fingerprint, self.sources = name, root, url, fingerprint, sources
         self.system = SYSTEMS[name]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -149,8 +149,11 @@ def machine(keys: dict[str, repository.Key], script: Callable[[str, str], str], 
     system = SYSTEMS[name]
     root = tmp_path / "root"
     subprocess.run(["cp", "-a", "--reflink=auto", str(base(name)), str(root)], check=True)
-    (root / "etc/apt/sources.list").unlink(missing_ok=True)
-    (root / "etc/apt" / system.sources[0]).write_text(system.sources[1])
+    listed = root / "etc/apt/sources.list"
+    mirror = listed.read_text().split()[1]  # debootstrap's own: "deb MIRROR SUITE main"
+    listed.unlink()
+    content = system.sources[1].replace("@MIRROR@", mirror)
+    (root / "etc/apt" / system.sources[0]).write_text(content)
     (root / "root" / "install.sh").write_text(script(name, system.driver))
     site = tmp_path / "site"
     stubs = [stub for version in (system.driver, system.other, "580.178.04", "620.70.06") for stub in repository.driver(version[:3], version)]
@@ -163,7 +166,7 @@ def machine(keys: dict[str, repository.Key], script: Callable[[str, str], str], 
         if not (root / "dev" / "fd").exists():
             (root / "dev" / "fd").symlink_to("/proc/self/fd")
         with repository.served(site) as url:
-            yield Machine(name, root, url, keys["vendor"].fingerprint)
+            yield Machine(name, root, url, keys["vendor"].fingerprint, content)
     finally:
         subprocess.run(["umount", "--lazy", str(root / "proc")], check=True)
         subprocess.run(["rm", "-rf", "--one-file-system", str(root)], check=False)
@@ -225,7 +228,7 @@ def test_install_twice_then_undo(machine: Machine) -> None:
     assert not ours
     assert machine.held() == []
     assert machine.components() == {f"{suite} main" for suite in suites}
-    assert (machine.root / "etc/apt" / system.sources[0]).read_text() == system.sources[1]
+    assert (machine.root / "etc/apt" / system.sources[0]).read_text() == machine.sources
 
 
 def test_contrib_that_is_on_is_left_alone(machine: Machine) -> None:

@@ -67,9 +67,10 @@ def test_conflicts_are_conflicts_and_minimal(made: list[tuple[World, list[int], 
             continue
         conflict = world.conflict(groups)
         everything = frozenset(groups)
-        assert not all_worlds(sizes, plain, everything.difference(conflict))
-        for name in conflict:
-            assert all_worlds(sizes, plain, everything.difference(conflict) | {name})
+        for found in (conflict, world.conflict(groups, smallest=False)):
+            assert not all_worlds(sizes, plain, everything.difference(found))
+            for name in found:
+                assert all_worlds(sizes, plain, everything.difference(found) | {name})
         if len(conflict) > 2:  # then there is none of one or two
             for few in itertools.chain(itertools.combinations(groups, 1), itertools.combinations(groups, 2)):
                 assert all_worlds(sizes, plain, everything.difference(few))

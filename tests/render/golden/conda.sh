@@ -10,7 +10,7 @@
 # and the same command run again.
 #
 # shellcheck disable=SC2016 # values are single-quoted so that nothing in them is expanded: that is the point
-set -euo pipefail
+set -Eeuo pipefail
 export LC_ALL=C.UTF-8
 
 SYSTEM=debian12
@@ -88,6 +88,12 @@ fail() {
   [ -z "${2:-}" ] || printf '  to do: %s\n' "$2" >&2
   exit "${3:-4}"
 }
+
+stopped() { # STATUS: a command failed that nobody asked about; what failed has said why above
+  [ "$BASH_SUBSHELL" = 0 ] || exit "$1"
+  fail "stopped with status $1 in: $(title "${step:-}")" "read the message above; the script may be run again, it goes on where it stopped"
+}
+trap 'stopped $?' ERR
 
 # What was there before is kept below $STATE, so that --undo puts back exactly that.
 remember() { # STEP KEY LINE...: note lines for the undo of a step
