@@ -365,8 +365,12 @@ def kernel(state: "State") -> Data:
 
 def _worst(got: Any, exact: Any, allowed: Any) -> float:
     """The largest deviation in units of what is allowed there: above 1 is wrong. Not-a-number counts as infinite."""
-    ratio = ((got.double().cpu() - exact).abs() / allowed).max().item()
-    return ratio if ratio == ratio and ratio != float("inf") else 1e30
+    return _finite(float(((got.double().cpu() - exact).abs() / allowed).max().item()))
+
+
+def _finite(number: float) -> float:
+    """The number; 1e30 for what JSON cannot hold."""
+    return number if number == number and abs(number) < 1e30 else 1e30
 
 
 def _product(torch: Any, size: int, kind: Any) -> "tuple[Any, Any, Any, Any]":
@@ -492,7 +496,7 @@ def training(state: "State") -> Data:
                 loss = torch.nn.functional.mse_loss(model(x), y)
                 loss.backward()
                 optimizer.step()
-            losses.append(float(loss.item()))
+            losses.append(_finite(float(loss.item())))
         for each in model.parameters():
             finite = finite and bool(torch.isfinite(each).all().item())
         return {"first": losses[0], "last": losses[-1], "finite": finite, "autocast": gpu}
