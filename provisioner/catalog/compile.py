@@ -4,7 +4,6 @@ A file may hold several tables, as YAML documents one after the other.
 """
 
 # pathlib costs more to import than the catalogue takes to load
-# ruff: noqa: PTH100, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -45,6 +44,13 @@ def _kinds(row_type: type) -> dict[str, str]:
 
 _EMPTY: dict[str, Any] = {"str": "", "str?": None, "int": 0, "int?": None, "bool": False, "bool?": None, "strs": (), "ints": (),
                           "pairs": ()}
+
+
+def empty(table: str, field: str) -> Any:
+    """What a field is when a row leaves it out."""
+    return _EMPTY[_kinds(TABLES[table][0])[field]]
+
+
 CONFIDENCES = ("measured", "stated", "derived")
 
 

@@ -12,7 +12,6 @@ damaged or cannot be written costs time, never correctness.
 """
 
 # pathlib costs more to import than the catalogue takes to load
-# ruff: noqa: PTH100, PTH103, PTH105, PTH108, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -159,6 +158,21 @@ class Catalog:
         made = Catalog({**self._compiled, "digest": "", "tables": {
             **self._compiled["tables"], **{name: marshal.dumps([tuple(row) for row in rows]) for name, rows in tables.items()}}})
         made.digest = self.digest
+        return made
+
+    def with_rows(self, rows: dict[str, list[Any]]) -> Catalog:
+        """The same catalogue with more rows, which replace those of the same key and count as an overlay's."""
+        from provisioner.catalog.model import TABLES
+
+        tables, overlaid = {}, dict(self._overlaid)
+        for table, more in rows.items():
+            fields = TABLES[table][1]
+            held = {tuple(getattr(row, field) for field in fields): row for row in getattr(self, table)}
+            added = {tuple(getattr(row, field) for field in fields): row for row in more}
+            tables[table] = list({**held, **added}.values())
+            overlaid[table] = frozenset(overlaid.get(table, frozenset()) | set(added))
+        made = self.replaced(**tables)
+        made._overlaid = overlaid
         return made
 
     def row(self, table: str, *key: object) -> Any:

@@ -168,12 +168,12 @@ def arch_form(catalog: Catalog) -> Said:
 
 @question("arch-missing")
 def arch_missing(catalog: Catalog) -> Said:
-    """Does every release with CUDA builds have at least one list of GPU code on every platform it has them for?"""
+    """Does every shipped release with CUDA builds have at least one list of GPU code on every platform it has them for?"""
     have = {(row.torch, row.platform) for row in catalog.torch_archs}
     told = set()
     for row in catalog.torch_builds:
         place = (row.torch, row.platform)
-        if row.cuda and place not in have and place not in told:
+        if row.cuda and place not in have and place not in told and not catalog.from_overlay("torch_builds", row):
             told.add(place)
             yield "torch_builds", row, "no build of this release and platform has a list of GPU code"
 
