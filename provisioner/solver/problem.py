@@ -521,18 +521,11 @@ class Question:
 
     def _pins(self, plain: str, variable: int) -> None:
         """Other packages that releases of this one pin."""
-        rows = self.tables["packages"][plain]["rows"]
-        for other, (_, _, others) in self.packages.items():
-            boxes: dict[str, int] = {}
-            for index, row in enumerate(rows):
-                wanted = next((text for name, text in row[t.P_REQUIRES] if t.canonical(name) == other), "*")
-                boxes[wanted] = boxes.get(wanted, 0) | 1 << index
-            if set(boxes) != {"*"}:
-                versions = [row[0] for row in self.tables["packages"][other]["rows"]]
-                self._rule((variable, others), [
-                    (releases, sum(1 << index for index, version in enumerate(versions) if version in Range(text)))
-                    for text, releases in boxes.items()],
-                    (f"packages.{self.packages[plain][0]}", f"packages.{self.packages[other][0]}"), f"package-pins:{plain}:{other}")
+        pins = self.tables["packages"][plain]["pins"]
+        for other, (name, _, others) in self.packages.items():
+            if other in pins:
+                self._rule((variable, others), pins[other], (f"packages.{self.packages[plain][0]}", f"packages.{name}"),
+                           f"package-pins:{plain}:{other}")
 
     def _repython(self, mask: int) -> int:
         """A mask over the catalogue's Pythons in the order of this question's."""

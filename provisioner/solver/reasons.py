@@ -49,7 +49,7 @@ def blame(question: Question, extra: Sequence[Constraint] = ()) -> tuple[list[st
             found.append(name)
         elif not defaults[name]:
             rest |= {name}
-    return found, world.conflict(list(question.facts_used), rest, extra)
+    return found, world.conflict(list(question.facts_used), rest, extra, smallest=False)
 
 
 def _only(variable: int, values: int) -> Constraint:

@@ -91,11 +91,12 @@ class World:
         return ground is not None and _exists(*ground)
 
     def conflict(self, groups: Sequence[str], off: frozenset[str] = frozenset(),
-                 extra: Sequence[Constraint] = ()) -> list[str]:
+                 extra: Sequence[Constraint] = (), smallest: bool = True) -> list[str]:
         """A minimal set of `groups` that has no world together: without any one of them there is one.
 
         All other groups not in `off` are taken for granted. Of several minimal sets a smallest is given when it has at most
-        two members, else the one that QuickXplain (Junker 2004) finds, which prefers the groups named last.
+        two members, else the one that QuickXplain (Junker 2004) finds, which prefers the groups named last. `smallest` false leaves
+        the search for a smallest one out: minimal still, and quicker where the groups are many.
         Call it only when there is no world with all of them."""
         everything = frozenset(groups)
 
@@ -104,11 +105,12 @@ class World:
 
         if not fits(()):
             return []
-        for name in groups:
-            if not fits((name,)):
-                return [name]
+        if smallest:
+            for name in groups:
+                if not fits((name,)):
+                    return [name]
         found = quickxplain(list(groups), fits)
-        if len(found) > 2:
+        if smallest and len(found) > 2:
             for index, one in enumerate(groups):
                 for other in groups[index + 1:]:
                     if not fits((one, other)):

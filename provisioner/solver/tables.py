@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Masks = dict[Any, int]
 
-FORMAT = "6"  # goes up when the shapes below change
+FORMAT = "7"  # goes up when the shapes below change
 
 
 def tables(catalog: Any) -> dict[str, Any]:
@@ -374,7 +374,30 @@ def _packages(catalog: Any, made: dict[str, Any]) -> dict[str, Any]:
         archs.setdefault(canonical(row.package), []).append(row)
     flash = _flash_wheels(catalog)
     torch_masks = _TorchMasks(made)
-    return {name: _package(name, rows, archs.get(name, []), made, torch_masks, flash) for name, rows in by_name.items()}
+    told = {name: _package(name, rows, archs.get(name, []), made, torch_masks, flash) for name, rows in by_name.items()}
+    for package in told.values():
+        package["pins"] = _pins(package["rows"], told)
+    return told
+
+
+def _pins(rows: tuple[tuple[Any, ...], ...], packages: dict[str, dict[str, Any]]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """other package -> boxes: (mask of the releases with one pin, mask of what it allows of the other)."""
+    found: dict[str, dict[str, int]] = {}
+    names = {canonical(name) for row in rows for name, _ in row[P_REQUIRES]}
+    for index, row in enumerate(rows):
+        pins = {canonical(name): text for name, text in row[P_REQUIRES]}
+        for other in names & packages.keys():
+            masks = found.setdefault(other, {})
+            text = pins.get(other, "*")
+            masks[text] = masks.get(text, 0) | 1 << index
+    told = {}
+    for other, masks in found.items():
+        boxes = []
+        for text, releases in masks.items():
+            wanted = Range(text)
+            boxes.append((releases, sum(1 << index for index, row in enumerate(packages[other]["rows"]) if row[P_VERSION] in wanted)))
+        told[other] = tuple(boxes)
+    return told
 
 
 class _TorchMasks:
