@@ -106,6 +106,8 @@ def judge(document: dict[str, Any], lock: dict[str, Any], lang: str = "en") -> V
 
 # What a GPU check of the payload tells when all is well; the others judge themselves below.
 _COMPUTING = ("kernel", "matmul", "convolution", "memory", "half", "training", "speed", "burn")
+#: What every document has to hold; a document that was cut is no pass.
+_ALWAYS = ("torch", "devices", "kernel", "matmul", "convolution")
 _ON_CPU_TOO = ("kernel", "matmul", "convolution", "training")
 
 
@@ -139,6 +141,8 @@ class _Judge:
         """Tell of a check that was skipped or crashed, or is missing; whether that was so."""
         check = self.checks.get(name)
         if check is None:
+            if name in _ALWAYS:
+                self.tell(name, "crashed", "check-missing")
             return True  # not of this level
         if check["outcome"] == "skipped":
             reason = str(check.get("because"))
@@ -159,7 +163,7 @@ class _Judge:
             why = document.get("error") if isinstance(document, dict) and document.get("error") else "no document"
             self.tell("payload", "crashed", "not-run", why=why)
             return Verdict(level, self.outcomes, {}, self.lang)
-        self.checks = {each["name"]: each for each in document["checks"] if isinstance(each, dict) and "name" in each and "outcome" in each}
+        self.checks = {str(each.get("name")): _checked(each) for each in document["checks"] if isinstance(each, dict)}
         try:
             self.python()
             usable = self.torch()
@@ -199,8 +203,6 @@ class _Judge:
     def torch(self) -> bool:
         """Whether torch can be used at all."""
         if self.passed_over("torch"):
-            if "torch" not in self.checks:
-                self.tell("torch", "crashed", "check-missing")
             return False
         data = self.checks["torch"]["data"]
         if not data.get("imported"):
@@ -371,6 +373,8 @@ class _Judge:
         for name in names:
             if self.passed_over(name):
                 continue
+            if not self.checks[name]["data"].get("devices"):
+                self.tell(name, "crashed", "check-missing")
             for entry in self.checks[name]["data"].get("devices") or ():
                 device = str(entry.get("device"))
                 if entry.get("outcome") == "skipped":
@@ -452,6 +456,14 @@ _ERRORS = (
     ("system not yet initialized", "fabric-manager-not-ready"), ("cannot open shared object", "runtime-lib-not-on-path"),
     ("found no nvidia driver", "driver-missing"), ("no cuda-capable device", "visible-devices-mask"), ("_array_api", "numpy2-abi"),
 )
+
+
+def _checked(check: dict[str, Any]) -> dict[str, Any]:
+    """A check's entry with the shape that it should have."""
+    data = check.get("data")
+    outcome = check.get("outcome") if check.get("outcome") in ("ran", "skipped", "crashed") else "crashed"
+    return {"name": str(check.get("name")), "outcome": outcome, "because": str(check.get("because") or ""),
+            "seconds": check["seconds"] if isinstance(check.get("seconds"), (int, float)) else 0.0, "data": data if isinstance(data, dict) else {}}
 
 
 def _known_error(text: str) -> str:
