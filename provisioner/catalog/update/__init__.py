@@ -45,7 +45,7 @@ def update(check: bool = False, progress: Callable[[int, int, str], None] | None
     where = places(environment)
     today = today or datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     base, before = _base()
-    asker = _Asker(base, where, fetcher or Fetcher(where.certificates), today)
+    asker = _Asker(base, before, where, fetcher or Fetcher(where.certificates), today)
     tasks = [(source, task) for source in SOURCES for task in source.tasks(asker)]
     for number, (source, task) in enumerate(tasks):
         if progress:
@@ -53,7 +53,7 @@ def update(check: bool = False, progress: Callable[[int, int, str], None] | None
         asker.ask(source.id, task)
     if progress:
         progress(len(tasks), len(tasks), "")
-    groups = _kept(asker, before)
+    groups = _kept(asker)
     taken, refused = accept(base, groups)
     asked = tuple(Asked(source.id, source.shown(where), *asker.state(source.id)) for source in SOURCES)
     new = tuple((group.source, table, row) for group in taken for table, row in group.rows)
@@ -77,8 +77,8 @@ class Task(NamedTuple):
 class _Asker:
     """What the questions share: the catalogue as it is, where to ask, and what came of it."""
 
-    def __init__(self, catalog: Catalog, where: Places, fetcher: Fetcher, today: str) -> None:
-        self.catalog, self.where, self.fetcher, self.today = catalog, where, fetcher, today
+    def __init__(self, catalog: Catalog, before: dict[str, list[Any]], where: Places, fetcher: Fetcher, today: str) -> None:
+        self.catalog, self.before, self.where, self.fetcher, self.today = catalog, before, where, fetcher, today
         self.groups: list[Group] = []
         self.notes: list[str] = []
         self._faults: dict[str, list[tuple[str, str]]] = {}
@@ -159,7 +159,7 @@ def _base() -> tuple[Catalog, dict[str, list[Any]]]:
             raise
 
 
-def _kept(asker: _Asker, before: dict[str, list[Any]]) -> list[Group]:
+def _kept(asker: _Asker) -> list[Group]:
     """The groups, with the rows of the last update for sources that failed now."""
     from provisioner.catalog.update.sources import SOURCES
 
@@ -168,13 +168,14 @@ def _kept(asker: _Asker, before: dict[str, list[Any]]) -> list[Group]:
     for source in SOURCES:
         if not asker.failed(source.id):
             continue
-        old: dict[object, list[tuple[str, Any]]] = {}
-        for table, rows in before.items():
+        old: dict[str, list[tuple[str, Any]]] = {}
+        for table, rows in asker.before.items():
             for row in rows:
                 if table != "sources" and row.source.partition(":")[0] == source.id and (table, _key(table, row)) not in have \
                         and differs(asker.catalog, table, row):
-                    old.setdefault((table.partition("_")[0], _key(table, row)[0]), []).append((table, row))
-        groups += [Group(source.id, str(name), tuple(rows)) for name, rows in old.items()]
+                    about = row.branch if table.startswith("driver") else _key(table, row)[0]
+                    old.setdefault(f"{source.id} {about}", []).append((table, row))
+        groups += [Group(source.id, name, tuple(rows)) for name, rows in old.items()]
     return groups
 
 

@@ -48,8 +48,7 @@ class Fetcher:
         self._requests = requests
         self._session = requests.Session()  # it honours the usual proxy variables and .netrc
         self._session.headers["User-Agent"] = f"provision/{__version__}"
-        if certificates:
-            self._session.verify = certificates
+        self._verify: str | None = certificates or None  # given with each request: the session's own gives way to the environment
 
     def get(self, url: str, headers: Mapping[str, str] | None = None, expect: str = "", missing: bool = False) -> Answer:
         """GET. expect: what has to be in the content type. missing: whether 404 is an answer (status 404, no text).
@@ -99,7 +98,7 @@ class Fetcher:
         try:
             for _ in range(6):
                 with self._session.get(url, headers={"Accept-Encoding": "gzip", **headers}, timeout=self.waits, stream=True,
-                                       allow_redirects=False) as response:
+                                       allow_redirects=False, verify=self._verify) as response:
                     if response.is_redirect:
                         following = urljoin(url, response.headers.get("location", ""))
                         if urlsplit(following).scheme not in ("http", "https") or \

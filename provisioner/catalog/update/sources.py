@@ -112,9 +112,13 @@ def _pytorch(asker: _Asker) -> list[Group]:
     files = index.listing(answer.text.decode("utf-8"), answer.type, answer.url)
     if not any(index.wheel(file.filename) for file in files):
         raise Broken(f"{shown(answer.url)} lists no wheels")
-    new = {row.version for group in asker.groups for table, row in group.rows if table == "torch_releases"}
+    found = [*(each for group in asker.groups for each in group.rows)]
+    if asker.failed("update-packages"):  # what it said the last time holds
+        found += [(table, row) for table in ("torch_releases", "torch_builds") for row in asker.before.get(table, ())
+                  if row.source.startswith("update-packages")]
+    new = {row.version for table, row in found if table == "torch_releases"}
     known = {row.version for row in asker.catalog.torch_releases}
-    taken = {(table, row[:4]) for group in asker.groups for table, row in group.rows if table == "torch_builds"}
+    taken = {(table, row[:4]) for table, row in found if table == "torch_builds"}
     rows = [row for row in wheels.pytorch_builds(asker.catalog, files, known | new, "update-pytorch", asker.today)
             if ("torch_builds", row[:4]) not in taken]
     groups: dict[str, list[tuple[str, Any]]] = {}
