@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
 def init(options: Namespace) -> int:
     """Write a commented spec from this host, or from facts that the probe wrote."""
-    from provisioner.probe.collect import collect, read_facts, to_spec
+    import json
+
+    from provisioner.probe.collect import collect, read_facts, to_plain
+    from provisioner.spec.load import load
     from provisioner.spec.load import write as spec_text
 
     facts = read_facts(options.facts) if options.facts else collect()
-    text = spec_text(to_spec(facts), lang=options.lang)
+    plain = json.dumps(to_plain(facts, knows=_knows)).encode()  # JSON is YAML
+    text = spec_text(load(options.facts or "this host", text=plain, lang=options.lang), lang=options.lang)
     if options.out == "-":
         sys.stdout.write(text)
         return OK
@@ -30,6 +34,17 @@ def init(options: Namespace) -> int:
     write(options.out, text)
     sys.stderr.write(say(options.lang, "wrote", path=options.out) + "\n")
     return OK
+
+
+def _knows(kind: str, text: str) -> bool:
+    """Whether the catalogue knows an operating system ("os") or a GPU ("gpu") by that name."""
+    from provisioner.catalog.load import load
+
+    catalog = load()
+    try:
+        return bool(catalog.system(text) if kind == "os" else catalog.gpu(text))
+    except Problem:
+        return False
 
 
 def _lock(options: Namespace) -> tuple[str, dict[str, Any]]:
@@ -74,23 +89,39 @@ def render(options: Namespace) -> int:
 
 
 def apply(options: Namespace) -> int:
-    """Run the rendered steps on this host."""
-    import subprocess
+    """Run the rendered steps on this host. The status is the script's."""
     import tempfile
 
     from provisioner import render as room
 
     _, lock = _lock(options)
-    files = room.render(lock, str(lock["choices"]["os"]), "bash", options.lang)
     if sys.platform != "linux":
         raise Problem("apply-linux", "apply runs the bash script, which is for Linux",
                       todo="use `provision render` and run the result on the target")
+    files = room.render(lock, str(lock["choices"]["os"]), "bash", options.lang)
     with tempfile.TemporaryDirectory(prefix="provision-") as folder:
         for name, text in files.items():
             write(os.path.join(folder, name), text, mode=0o755)
         script = os.path.join(folder, room.MAIN_SCRIPT)
-        command = ["bash", script, *(["--dry-run"] if options.dry_run else []), *(["--reboot"] if options.reboot else [])]
-        return subprocess.run(command, check=False).returncode
+        return _run(["bash", script, *(["--dry-run"] if options.dry_run else []), *(["--reboot"] if options.reboot else [])])
+
+
+def _run(command: list[str]) -> int:
+    """The status of a program that has the terminal; 128 + N when signal N ended it. Raises Problem."""
+    import signal
+    import subprocess
+
+    try:
+        child = subprocess.Popen(command)
+    except FileNotFoundError:
+        raise Problem("no-program", f"{command[0]} is not installed", todo="install it, or run the result of `provision render` by hand") from None
+    # Ctrl-C reaches the script too; it and its package manager end in order, and are waited for rather than killed.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status = child.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return status if status >= 0 else 128 - status
 
 
 def verify(options: Namespace) -> int:

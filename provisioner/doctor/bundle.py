@@ -45,6 +45,10 @@ _VARIABLE = re.compile(r"(?:^|\.)([A-Z][A-Z0-9_]{3,})$")
 
 def lines(document: Any, source: str) -> list[Line]:
     """The document's values as lines."""
+    from provisioner.doctor import probed
+
+    if probed.is_probe(document):
+        return probed.lines(document, source)
     made: list[Line] = []
     for number, text in enumerate(_told("", document), 1):
         for piece in text.split("\n"):

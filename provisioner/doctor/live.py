@@ -13,5 +13,5 @@ def diagnose_facts(facts: dict[str, Any], lang: str = "en") -> Report:
     from provisioner.doctor import bundle, engine, readers
     from provisioner.doctor.facts import Doc
 
-    doc = Doc(bundle.lines(facts, "host"))
+    doc = Doc(bundle.lines(facts, "probe"))
     return engine.judge(doc, readers.read(doc), "doctor", lang)
