@@ -22,6 +22,7 @@ def pages() -> dict[str, str]:
     for lang in ("en", "zh"):
         made |= {f"rules/{lang}/{name}": text for name, text in reference(lang).items()}
     made["catalogue.md"] = catalogue()
+    made["../README.md"] = readme()
     return made
 
 
@@ -43,6 +44,44 @@ def catalogue() -> str:
         about = (row_type.__doc__ or "").split(". Key")[0].split(" Key:")[0].strip().splitlines()[0].rstrip(".")
         lines.append(f"| {name} | {len(rows)} | " + " | ".join(str(each or "") for each in counts) + f" | {about} |")
     return "\n".join([*lines, "", "`compat_data/README.md` says how to read, check and extend it.", ""])
+
+
+TRANSCRIPTS = {
+    "plan": (("plan", "examples/gtx1080ti-desktop.yaml", "--no-lock"), 24),
+    "refusal": (("plan", "examples/impossible-pascal-blackwell.yaml", "--no-lock"), 60),
+    "explain": (("explain", "examples/reports/v100-no-kernel-image.txt"), 20),
+}
+
+
+def readme() -> str:
+    """The README with what is made from data put in: transcripts of real runs, and how much the catalogue knows."""
+    import os
+    import re
+    import subprocess
+
+    from provisioner.catalog.lint import lint
+    from provisioner.catalog.load import load
+    from provisioner.doctor.rule import load as rules
+
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PYTHONPATH": str(ROOT), "PROVISION_DATA_HOME": os.devnull}
+    made = {}
+    for name, (command, most) in TRANSCRIPTS.items():
+        told = subprocess.run([sys.executable, "-m", "provisioner", *command], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+        lines = told.stdout.rstrip("\n").split("\n")
+        shown = lines[:most] + (["…"] if len(lines) > most else [])
+        typed = " ".join(part for part in command if part != "--no-lock")
+        made[name] = "```console\n$ provision " + typed + "\n" + "\n".join(shown) + "\n```"
+    loaded = load(overlays=False)
+    report = lint(loaded)
+    made["knows"] = (f"Catalogue {loaded.version}: {report.facts:,} facts in {report.rows:,} rows — torch 1.8 to "
+                     f"{loaded.torch_releases[-1].version}, CUDA 10.0 to {loaded.toolkits[-1].version}, {len(loaded.gpus):,} GPU rows, "
+                     f"{len(loaded.driver_releases)} driver releases, {len(loaded.systems)} operating systems —, read on {loaded.date}, and "
+                     f"{len(rules())} diagnosis rules.")
+    text = (ROOT / "README.md").read_text("utf-8")
+    for name, content in made.items():
+        text = re.sub(rf"(<!-- begin {name} [^\n]*-->\n).*?(<!-- end {name} -->)", lambda found, put=content: found[1] + put + "\n" + found[2], text,
+                      flags=re.DOTALL)
+    return text
 
 
 def main(arguments: list[str]) -> int:
