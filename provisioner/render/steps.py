@@ -113,8 +113,9 @@ class _Builder:
         url = repository["url"]
         self._add("add-repository", (f"Add NVIDIA's repository {url}, its key checked by fingerprint", f"添加 NVIDIA 软件源 {url},并按指纹核对密钥"),
                   **repository, with_driver=self.vendor_driver)
-        if not self.vendor_driver and self.system.get("package_manager") == "apt":  # elsewhere a line of the repository's file does it
-            self._add("keep-driver-out", ("Keep that repository from replacing the driver", "防止该软件源替换现有驱动"))
+        if not self.vendor_driver and self.system.get("package_manager") != "dnf":  # there a line of the repository's file does it
+            self._add("keep-driver-out", ("Keep that repository from replacing the driver", "防止该软件源替换现有驱动"),
+                      version=(self.artefacts.get("driver") or {}).get("version") or "")
 
     def _driver(self, driver: dict[str, Any]) -> None:
         version, origin = driver.get("version") or "", driver.get("origin") or "vendor"
@@ -136,16 +137,20 @@ class _Builder:
             english = f"Install driver {version} with the {flavour} kernel modules ({_names(packages)})"
             self._add("install-driver", (english, f"安装驱动 {version}({'开源' if flavour == 'open' else '专有'}内核模块:{_names(packages)})"),
                       packages=packages, version=version, flavour=flavour or "")
-            self._add("hold-driver", ("Hold the driver's packages, so that no upgrade replaces them under a loaded module",
-                                      "锁定驱动软件包,避免升级替换正在使用的模块"), packages=packages, version=version)
         else:
             self._add("install-driver-runfile", (f"Install driver {version} from NVIDIA's run file", f"用 NVIDIA run 文件安装驱动 {version}"),
                       version=version, flavour=driver.get("flavour") or "", arch=self.choices.get("arch") or "x86_64")
         fabric = self.artefacts.get("fabric")
         if fabric:
-            packages = _versioned(fabric.get("packages"))
+            if origin != "distro":
+                self._repository()
+            parts = _versioned(fabric.get("packages"))
             self._add("install-fabric-manager", (f"Install and start Fabric Manager of exactly {version}", f"安装并启动版本恰为 {version} 的 Fabric Manager"),
-                      packages=packages, version=version)
+                      packages=parts, version=version)
+            packages = [*packages, *(each for each in parts if each["version"] or origin == "distro")]
+        if driver.get("packages"):
+            self._add("hold-driver", ("Hold the driver's packages, so that no upgrade replaces them under a loaded module",
+                                      "锁定驱动软件包,避免升级替换正在使用的模块"), packages=packages, version=version)
 
     def _toolkit(self) -> None:
         toolkit = self.artefacts.get("toolkit")

@@ -46,8 +46,9 @@ class _Artefacts:
         conda = q.spec.installer in ("conda", "pixi")
         driver, toolkit = self._driver(), self._toolkit()
         libraries = {name: self._library(name) for name in ("cudnn", "nccl")}
+        fabric_manager = self._fabric()
         vendor = [driver and driver["origin"] == "vendor" and driver["action"] == "install", toolkit and toolkit["origin"] == "vendor",
-                  libraries["cudnn"], libraries["nccl"], answer.compat]
+                  libraries["cudnn"], libraries["nccl"], answer.compat, fabric_manager and answer.origin in ("vendor", "runfile")]
         requirements, plain = self._requirements()
         repository = self._repository() if any(vendor) else None
         own = bool(driver and driver["action"] == "install" and driver["origin"] == "distro")
@@ -55,7 +56,7 @@ class _Artefacts:
             "system": self.system._asdict(), "kind": self.here.kind, "arch": self.here.arch,
             "repository": repository, "components": self._names("distro" if own else "vendor", "components") if own or repository else [],
             "extra_repository": self._extra_repository() if driver and driver["action"] == "install" else None,
-            "driver": driver, "fabric": self._fabric(), "toolkit": toolkit, **libraries,
+            "driver": driver, "fabric": fabric_manager, "toolkit": toolkit, **libraries,
             "compat": {"package": answer.compat, "cuda": wheel[t.CUDA]} if answer.compat else None,
             "python": self._python(), "environment": q.spec.environment, "installer": q.spec.installer,
             "index_url": None if conda else wheel[t.INDEX_URL] or None, "extra_index_urls": [],

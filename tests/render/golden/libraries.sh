@@ -34,8 +34,8 @@ STEPS=(
   add-repository
   pin-driver
   install-driver
-  hold-driver
   install-fabric-manager
+  hold-driver
   install-toolkit
   install-cudnn
   install-nccl
@@ -55,8 +55,8 @@ title() {
     add-repository) printf '%s' 'Add NVIDIA'"'"'s repository https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64, its key checked by fingerprint' ;;
     pin-driver) printf '%s' 'Pin the driver to 580.126.09' ;;
     install-driver) printf '%s' 'Install driver 580.126.09 with the open kernel modules (nvidia-open-580)' ;;
-    hold-driver) printf '%s' 'Hold the driver'"'"'s packages, so that no upgrade replaces them under a loaded module' ;;
     install-fabric-manager) printf '%s' 'Install and start Fabric Manager of exactly 580.126.09' ;;
+    hold-driver) printf '%s' 'Hold the driver'"'"'s packages, so that no upgrade replaces them under a loaded module' ;;
     install-toolkit) printf '%s' 'Install CUDA toolkit 12.8 (cuda-toolkit-12-8), without a driver' ;;
     install-cudnn) printf '%s' 'Install cuDNN 9.7.1.26 (libcudnn9-cuda-12)' ;;
     install-nccl) printf '%s' 'Install NCCL 2.26.2 (libnccl2)' ;;
@@ -437,10 +437,29 @@ do_install_driver() {
 }
 undo_install_driver() { undo_packages install-driver; }
 
+# -- install-fabric-manager: Install and start Fabric Manager of exactly 580.126.09
+fabric_packages() { printf '%s\n' nvidia-fabricmanager 580.126.09 ; }
+check_install_fabric_manager() {
+  local name version
+  while IFS= read -r name && IFS= read -r version; do has_package "$name" "$version" || return 1; done < <(fabric_packages)
+  if [ -d /run/systemd/system ]; then systemctl is-enabled --quiet nvidia-fabricmanager; fi
+}
+do_install_fabric_manager() {
+  local words
+  mapfile -t words < <(fabric_packages)
+  install_packages install-fabric-manager "${words[@]}"
+  # It starts only beside a loaded driver of the same version, so before the reboot it is enabled and not started.
+  if [ -d /run/systemd/system ]; then systemctl enable nvidia-fabricmanager; fi
+}
+undo_install_fabric_manager() {
+  if [ -d /run/systemd/system ]; then systemctl disable --now nvidia-fabricmanager || true; fi
+  undo_packages install-fabric-manager
+}
+
 # -- hold-driver: Hold the driver's packages, so that no upgrade replaces them under a loaded module
 held_packages() { # what was installed by name, and on rpm systems every part of that version
   {
-    printf '%s\n' nvidia-open-580
+    printf '%s\n' nvidia-open-580 nvidia-fabricmanager
     parts_of 580.126.09
   } | sort -u
 }
@@ -462,25 +481,6 @@ undo_hold_driver() {
   undo_packages hold-driver
 }
 
-# -- install-fabric-manager: Install and start Fabric Manager of exactly 580.126.09
-fabric_packages() { printf '%s\n' nvidia-fabricmanager 580.126.09 ; }
-check_install_fabric_manager() {
-  local name version
-  while IFS= read -r name && IFS= read -r version; do has_package "$name" "$version" || return 1; done < <(fabric_packages)
-  if [ -d /run/systemd/system ]; then systemctl is-enabled --quiet nvidia-fabricmanager; fi
-}
-do_install_fabric_manager() {
-  local words
-  mapfile -t words < <(fabric_packages)
-  install_packages install-fabric-manager "${words[@]}"
-  # It starts only beside a loaded driver of the same version, so before the reboot it is enabled and not started.
-  if [ -d /run/systemd/system ]; then systemctl enable nvidia-fabricmanager; fi
-}
-undo_install_fabric_manager() {
-  if [ -d /run/systemd/system ]; then systemctl disable --now nvidia-fabricmanager || true; fi
-  undo_packages install-fabric-manager
-}
-
 # -- install-toolkit: Install CUDA toolkit 12.8 (cuda-toolkit-12-8), without a driver
 toolkit_packages() { printf '%s\n' cuda-toolkit-12-8 '' ; }
 check_install_toolkit() {
@@ -496,29 +496,51 @@ undo_install_toolkit() { undo_packages install-toolkit; }
 
 # -- install-cudnn: Install cuDNN 9.7.1.26 (libcudnn9-cuda-12)
 cudnn_packages() { printf '%s\n' libcudnn9-cuda-12 9.7.1.26 ; }
+cudnn_names() { printf '%s\n' libcudnn9-cuda-12; }
 check_install_cudnn() {
-  local name version
+  local name version names
   while IFS= read -r name && IFS= read -r version; do has_package "$name" "$version" || return 1; done < <(cudnn_packages)
+  mapfile -t names < <(cudnn_names)
+  are_held "${names[@]}"
 }
 do_install_cudnn() {
-  local words
+  local words names
   mapfile -t words < <(cudnn_packages)
   install_packages install-cudnn "${words[@]}"
+  # Held: the repository also has newer ones, and ones for another CUDA, and an upgrade would take those.
+  mapfile -t names < <(cudnn_names)
+  hold_packages install-cudnn "${names[@]}"
 }
-undo_install_cudnn() { undo_packages install-cudnn; }
+undo_install_cudnn() {
+  local names
+  mapfile -t names < <(cudnn_names)
+  release_packages "${names[@]}"
+  undo_packages install-cudnn
+}
 
 # -- install-nccl: Install NCCL 2.26.2 (libnccl2)
 nccl_packages() { printf '%s\n' libnccl2 2.26.2-1+cuda12.8 ; }
+nccl_names() { printf '%s\n' libnccl2; }
 check_install_nccl() {
-  local name version
+  local name version names
   while IFS= read -r name && IFS= read -r version; do has_package "$name" "$version" || return 1; done < <(nccl_packages)
+  mapfile -t names < <(nccl_names)
+  are_held "${names[@]}"
 }
 do_install_nccl() {
-  local words
+  local words names
   mapfile -t words < <(nccl_packages)
   install_packages install-nccl "${words[@]}"
+  # Held: the repository also has newer ones, and ones for another CUDA, and an upgrade would take those.
+  mapfile -t names < <(nccl_names)
+  hold_packages install-nccl "${names[@]}"
 }
-undo_install_nccl() { undo_packages install-nccl; }
+undo_install_nccl() {
+  local names
+  mapfile -t names < <(nccl_names)
+  release_packages "${names[@]}"
+  undo_packages install-nccl
+}
 
 # -- install-compat: Install the forward-compatibility package cuda-compat-12-8
 compat_packages() { printf '%s\n' cuda-compat-12-8 '' ; }
@@ -706,8 +728,8 @@ needs_root() {
     add-repository) return 0 ;;
     pin-driver) return 0 ;;
     install-driver) return 0 ;;
-    hold-driver) return 0 ;;
     install-fabric-manager) return 0 ;;
+    hold-driver) return 0 ;;
     install-toolkit) return 0 ;;
     install-cudnn) return 0 ;;
     install-nccl) return 0 ;;

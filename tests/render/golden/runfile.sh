@@ -32,6 +32,8 @@ STEPS=(
   install-prerequisites
   blacklist-nouveau
   install-driver-runfile
+  add-repository
+  keep-driver-out
   install-fabric-manager
   install-toolkit-runfile
   write-environment
@@ -47,6 +49,8 @@ title() {
     install-prerequisites) printf '%s' 'Install what the steps below need: ca-certificates, curl, gnupg, kmod, python3-venv, linux-headers' ;;
     blacklist-nouveau) printf '%s' 'Keep nouveau from taking the GPU, and rebuild the initramfs' ;;
     install-driver-runfile) printf '%s' 'Install driver 580.126.09 from NVIDIA'"'"'s run file' ;;
+    add-repository) printf '%s' 'Add NVIDIA'"'"'s repository https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64, its key checked by fingerprint' ;;
+    keep-driver-out) printf '%s' 'Keep that repository from replacing the driver' ;;
     install-fabric-manager) printf '%s' 'Install and start Fabric Manager of exactly 580.126.09' ;;
     install-toolkit-runfile) printf '%s' 'Install CUDA toolkit 11.8.0 from NVIDIA'"'"'s run file, without its driver' ;;
     write-environment) printf '%s' 'Write environment variables to /etc/profile.d' ;;
@@ -341,6 +345,85 @@ do_install_driver_runfile() {
 }
 undo_install_driver_runfile() { /usr/bin/nvidia-uninstall --silent; }
 
+# -- add-repository: Add NVIDIA's repository https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64, its key checked by fingerprint
+REPOSITORY=https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64
+KEYRING_URL=https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+KEYRING_SHA256=e7f2000000000000000000000000000000000000000000000000000000000000
+if [ -n "${PROVISION_CUDA_REPO_BASE:-}" ]; then
+  # A mirror: the same folders below another base. Its keyring package differs, so its checksum is not compared; its key is.
+  case $REPOSITORY in
+    https://developer.download.nvidia.com/compute/cuda/repos/*)
+      REPOSITORY=${PROVISION_CUDA_REPO_BASE%/}/${REPOSITORY#https://developer.download.nvidia.com/compute/cuda/repos/}
+      KEYRING_URL=${PROVISION_CUDA_REPO_BASE%/}/${KEYRING_URL#https://developer.download.nvidia.com/compute/cuda/repos/}
+      KEYRING_SHA256=''
+      ;;
+  esac
+fi
+KEY_FINGERPRINT=${PROVISION_CUDA_KEY_FINGERPRINT:-EB693B3035CD5710E231E123A4B469963BF863CC}
+KEYRING=/usr/share/keyrings/provision-nvidia-cuda.gpg
+REPOSITORY_LIST=/etc/apt/sources.list.d/provision-nvidia-cuda.list
+repository_line() { printf 'deb [signed-by=%s] %s/ /\n' "$KEYRING" "${REPOSITORY%/}"; }
+check_add_repository() {
+  [ -s "$KEYRING" ] && repository_line | same_file "$REPOSITORY_LIST" && [ ! -e "$STATE/add-repository/pending" ] &&
+    compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null
+}
+do_add_repository() {
+  local work found other
+  [ -n "$KEY_FINGERPRINT" ] || fail "the fingerprint of this repository's key is not known" "set PROVISION_CUDA_KEY_FINGERPRINT to the one you trust" 2
+  work=$(mktemp -d)
+  # shellcheck disable=SC2064
+  trap "rm -rf -- '$work'" EXIT
+  mkdir -p "$STATE/add-repository"
+  touch "$STATE/add-repository/pending"
+  fetch "$KEYRING_URL" "$work/keyring.deb"
+  if [ -n "$KEYRING_SHA256" ]; then
+    found=$(sha256sum "$work/keyring.deb" | cut -d' ' -f1)
+    [ "$found" = "$KEYRING_SHA256" ] || fail "$KEYRING_URL has the checksum $found, expected $KEYRING_SHA256" "do not trust it; nothing was changed"
+  fi
+  # The keyring package is unpacked, not installed: its pin (priority 600 for everything of NVIDIA's) is not wanted here.
+  dpkg-deb -x "$work/keyring.deb" "$work/unpacked" || fail "$KEYRING_URL is not a Debian package"
+  found=$(find "$work/unpacked/usr/share/keyrings" -name '*.gpg' -print -quit 2>/dev/null || true)
+  [ -n "$found" ] || fail "$KEYRING_URL holds no keyring"
+  check_fingerprint "$found" "$KEY_FINGERPRINT"
+  # The same repository listed twice makes apt refuse both ("Conflicting values set for option Signed-By").
+  for other in /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+    if [ ! -e "$other" ] || [ "$other" = "$REPOSITORY_LIST" ]; then continue; fi
+    if grep -qF -- "${REPOSITORY%/}/" "$other"; then
+      mkdir -p "$STATE/add-repository/kept$(dirname "$other")"
+      mv -- "$other" "$STATE/add-repository/kept$other"
+      remember add-repository files "$other"
+      note "set aside $other, which lists the same repository"
+    fi
+  done
+  put_file add-repository "$KEYRING" <"$found"
+  repository_line | put_file add-repository "$REPOSITORY_LIST"
+  if ! "${APT[@]}" update -q -o APT::Update::Error-Mode=any; then
+    undo_files add-repository
+    rm -rf -- "${STATE:?}/add-repository"
+    fail "apt refuses the repository $REPOSITORY" "read apt's message above; the repository was taken out again and nothing was installed"
+  fi
+  rm -f -- "$STATE/add-repository/pending"
+  rm -rf -- "$work"
+  trap - EXIT
+}
+undo_add_repository() {
+  undo_files add-repository
+  "${APT[@]}" update -q || true
+}
+
+# -- keep-driver-out: Keep that repository from replacing the driver
+driver_barrier() {
+  cat <<'PREFERENCES'
+Explanation: written by provision: the toolkit's repository must not become the source of the driver
+Package: nvidia-driver-* nvidia-dkms-* nvidia-kernel-* nvidia-utils-* nvidia-compute-utils-* nvidia-headless-* nvidia-firmware* nvidia-settings libnvidia-compute* libnvidia-gl* libnvidia-decode* libnvidia-encode* linux-modules-nvidia-* xserver-xorg-video-nvidia-* cuda-drivers* nvidia-open* nvidia-driver nvidia-driver-cuda
+Pin: release l=NVIDIA CUDA
+Pin-Priority: -1
+PREFERENCES
+}
+check_keep_driver_out() { driver_barrier | same_file /etc/apt/preferences.d/provision-no-driver; }
+do_keep_driver_out() { driver_barrier | put_file keep-driver-out /etc/apt/preferences.d/provision-no-driver; }
+undo_keep_driver_out() { undo_files keep-driver-out; }
+
 # -- install-fabric-manager: Install and start Fabric Manager of exactly 580.126.09
 fabric_packages() { printf '%s\n' nvidia-fabricmanager 580.126.09 ; }
 check_install_fabric_manager() {
@@ -550,6 +633,8 @@ needs_root() {
     install-prerequisites) return 0 ;;
     blacklist-nouveau) return 0 ;;
     install-driver-runfile) return 0 ;;
+    add-repository) return 0 ;;
+    keep-driver-out) return 0 ;;
     install-fabric-manager) return 0 ;;
     install-toolkit-runfile) return 0 ;;
     write-environment) return 0 ;;

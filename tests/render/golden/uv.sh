@@ -34,8 +34,8 @@ STEPS=(
   add-repository
   pin-driver
   install-driver
-  hold-driver
   install-fabric-manager
+  hold-driver
   install-toolkit
   write-environment
   create-python-environment
@@ -52,8 +52,8 @@ title() {
     add-repository) printf '%s' 'Add NVIDIA'"'"'s repository https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64, its key checked by fingerprint' ;;
     pin-driver) printf '%s' 'Pin the driver to 580.126.09' ;;
     install-driver) printf '%s' 'Install driver 580.126.09 with the open kernel modules (nvidia-open-580)' ;;
-    hold-driver) printf '%s' 'Hold the driver'"'"'s packages, so that no upgrade replaces them under a loaded module' ;;
     install-fabric-manager) printf '%s' 'Install and start Fabric Manager of exactly 580.126.09' ;;
+    hold-driver) printf '%s' 'Hold the driver'"'"'s packages, so that no upgrade replaces them under a loaded module' ;;
     install-toolkit) printf '%s' 'Install CUDA toolkit 12.8 (cuda-toolkit-12-8), without a driver' ;;
     write-environment) printf '%s' 'Write environment variables to /etc/profile.d' ;;
     create-python-environment) printf '%s' 'Create a Python 3.12 environment at /opt/torch (uv)' ;;
@@ -430,10 +430,29 @@ do_install_driver() {
 }
 undo_install_driver() { undo_packages install-driver; }
 
+# -- install-fabric-manager: Install and start Fabric Manager of exactly 580.126.09
+fabric_packages() { printf '%s\n' nvidia-fabricmanager 580.126.09 ; }
+check_install_fabric_manager() {
+  local name version
+  while IFS= read -r name && IFS= read -r version; do has_package "$name" "$version" || return 1; done < <(fabric_packages)
+  if [ -d /run/systemd/system ]; then systemctl is-enabled --quiet nvidia-fabricmanager; fi
+}
+do_install_fabric_manager() {
+  local words
+  mapfile -t words < <(fabric_packages)
+  install_packages install-fabric-manager "${words[@]}"
+  # It starts only beside a loaded driver of the same version, so before the reboot it is enabled and not started.
+  if [ -d /run/systemd/system ]; then systemctl enable nvidia-fabricmanager; fi
+}
+undo_install_fabric_manager() {
+  if [ -d /run/systemd/system ]; then systemctl disable --now nvidia-fabricmanager || true; fi
+  undo_packages install-fabric-manager
+}
+
 # -- hold-driver: Hold the driver's packages, so that no upgrade replaces them under a loaded module
 held_packages() { # what was installed by name, and on rpm systems every part of that version
   {
-    printf '%s\n' nvidia-open-580
+    printf '%s\n' nvidia-open-580 nvidia-fabricmanager
     parts_of 580.126.09
   } | sort -u
 }
@@ -453,25 +472,6 @@ undo_hold_driver() {
   mapfile -t names < <(recall hold-driver names)
   release_packages "${names[@]}"
   undo_packages hold-driver
-}
-
-# -- install-fabric-manager: Install and start Fabric Manager of exactly 580.126.09
-fabric_packages() { printf '%s\n' nvidia-fabricmanager 580.126.09 ; }
-check_install_fabric_manager() {
-  local name version
-  while IFS= read -r name && IFS= read -r version; do has_package "$name" "$version" || return 1; done < <(fabric_packages)
-  if [ -d /run/systemd/system ]; then systemctl is-enabled --quiet nvidia-fabricmanager; fi
-}
-do_install_fabric_manager() {
-  local words
-  mapfile -t words < <(fabric_packages)
-  install_packages install-fabric-manager "${words[@]}"
-  # It starts only beside a loaded driver of the same version, so before the reboot it is enabled and not started.
-  if [ -d /run/systemd/system ]; then systemctl enable nvidia-fabricmanager; fi
-}
-undo_install_fabric_manager() {
-  if [ -d /run/systemd/system ]; then systemctl disable --now nvidia-fabricmanager || true; fi
-  undo_packages install-fabric-manager
 }
 
 # -- install-toolkit: Install CUDA toolkit 12.8 (cuda-toolkit-12-8), without a driver
@@ -671,8 +671,8 @@ needs_root() {
     add-repository) return 0 ;;
     pin-driver) return 0 ;;
     install-driver) return 0 ;;
-    hold-driver) return 0 ;;
     install-fabric-manager) return 0 ;;
+    hold-driver) return 0 ;;
     install-toolkit) return 0 ;;
     write-environment) return 0 ;;
     reboot) return 0 ;;
