@@ -55,6 +55,9 @@ class _Host:
         works = self.cuda.get("init") == 0 and self.cuda.get("count") != 0
         #: CUDA starts on this host
         self.works = works and self.torch.get("available") is not False
+        #: device nodes that this user may not use
+        self.refused = {path: str(held.get("mode")) for path, held in self.map("nodes").items() if isinstance(held, dict) and held.get("usable") is False
+                        and re.fullmatch(r"/dev/(?:nvidia(?:\d+|ctl|-uvm)|dxg)", path)}
         #: there is an NVIDIA GPU: True, False, or None when nobody can tell
         self.gpu: bool | None = None
         if self.on_bus or told or self.list("smi_gpus") or self.nvml.get("gpus") or self.jetson or self.wsl or self.smi.get("status") == 0:
@@ -117,6 +120,8 @@ class _Host:
             yield "SecureBoot enabled"
 
     def _bus(self) -> Iterator[str]:
+        if self.wsl:  # its devices are Microsoft's, whatever GPU Windows has
+            return
         listed = [str(each) for each in self.list("lspci")]
         if listed:
             for each in listed:
@@ -142,7 +147,10 @@ class _Host:
         if self.value("driver_text") and not self.works:
             yield f"/proc/driver/nvidia/version: {self.value('driver_text')}"
         if self.smi:
-            yield from str(self.smi.get("output") or "").split("\n")
+            sliced = any(isinstance(gpu, dict) and gpu.get("mig.mode.current") == "Enabled" for gpu in self.list("smi_gpus"))
+            # The table's head names MIG also where there is none.
+            yield from (each for each in str(self.smi.get("output") or "").split("\n") if sliced or "MIG M." not in each)
+            yield from map(str, self.list("mig"))
         elif self.because("smi"):
             yield f"nvidia-smi does not work: {self.because('smi')}"
         elif self.absent("smi") and not self.works and not self.jetson:
@@ -156,7 +164,8 @@ class _Host:
         if self.nvml.get("error") and self.smi.get("status") != 0:
             yield f"NVML: {self.nvml['error']}"
         status = self.cuda.get("init")
-        if status:
+        # That there is no device is a symptom where nvidia-smi, or the lack of a driver, says more.
+        if status and (status != 100 or self.refused or (self.driver and self.smi.get("status", 0) == 0)):
             yield f"cuInit: error {status}: {self.cuda.get('error') or 'unknown'}"
         elif self.absent("cuda") and not self.works and not self.jetson:
             yield "libcuda.so.1: cannot open shared object file: No such file or directory"
@@ -188,9 +197,8 @@ class _Host:
 
     def _nodes(self) -> Iterator[str]:
         nodes = self.map("nodes")
-        for path, held in nodes.items():
-            if isinstance(held, dict) and held.get("usable") is False and re.fullmatch(r"/dev/(?:nvidia(?:\d+|ctl|-uvm)|dxg)", path):
-                yield f"{path}: Permission denied ({held.get('mode')})"
+        for path, mode in self.refused.items():
+            yield f"{path}: Permission denied ({mode})"
         if self.driver and nodes and not self.works and (self.cuda.get("init") or self.torch.get("available") is False) and "/dev/nvidia-uvm" not in nodes:
             yield "ls: cannot access '/dev/nvidia-uvm': No such file or directory"
 
@@ -239,7 +247,8 @@ class _Host:
             yield f"[pip3] {name}=={version}"
         torch = self.torch
         if torch.get("version"):
-            yield f"PyTorch version: {torch['version']}"
+            if torch.get("cuda") or self.gpu is not False or "torch" not in (packages or {}):
+                yield f"PyTorch version: {torch['version']}"
             if torch.get("cuda") or self.gpu is not False:
                 yield f"CUDA used to build PyTorch: {torch.get('cuda')}"
             if isinstance(torch.get("available"), bool) and self.gpu is not False:

@@ -85,7 +85,7 @@ _KEPT = (  # everything that is no one's: (pattern, what stands there instead)
     (re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+"), "MAIL"),
 )
 # A number of four parts is an address, unless something before it says that it is a version (nvidia-cudnn-cu12==9.10.2.21).
-_FOUR = re.compile(r"(?<![\w.=~<>+-])(?<!version )(?<!release )(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?![\w.-])")
+_FOUR = re.compile(r"(?<![\w.~<>+-])(?<![=~!<>]=)(?<!version )(?<!release )(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?![\w.-])")
 _SIX = re.compile(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
 _VERSIONS = frozenset(("packages", "version", "driver", "release", "libraries", "dkms"))
 #: names of users and hosts that are many people's, and words of the facts themselves

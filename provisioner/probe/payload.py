@@ -697,7 +697,7 @@ def _shadows() -> "tuple[Any, str]":
         except OSError:
             found.append({"folder": folder, "missing": True, "libraries": []})
             continue
-        held = sorted(name for name in names if name.split(".so")[0].rstrip("0123456789_") in SHADOWING and ".so" in name)
+        held = sorted(name for name in names if name.startswith(SHADOWING) and ".so" in name)
         kind = "stubs" if folder.rstrip("/").endswith("/stubs") else "compat" if folder.rstrip("/").endswith("/compat") else ""
         found.append({"folder": folder, "kind": kind, "libraries": held[:40]})
     return found, "LD_LIBRARY_PATH"
