@@ -27,7 +27,7 @@ def plan(options: Namespace) -> int:
     text = read("-", SPEC_LIMIT) if options.spec == "-" else None
     spec = load_spec(options.spec if text is None else "<stdin>", text=text, lang=options.lang)
     catalog = load_catalog()
-    outcome = solve(spec, catalog, all_n=options.all, lang=options.lang)
+    outcome = solve(spec, catalog, all_n=options.all, facts=_facts(options.facts), lang=options.lang)
     paint = Paint(coloured(sys.stdout))
     if isinstance(outcome, Refusal):
         document = outcome.document()
@@ -58,9 +58,21 @@ def plan(options: Namespace) -> int:
     return OK
 
 
+def _facts(path: str | None) -> dict[str, Any] | None:
+    """What a machine has, in the solver's words, from facts that the probe wrote: driver, Python, torch."""
+    if path is None:
+        return None
+    from provisioner.probe.collect import loaded_driver, read_facts, value
+
+    facts = read_facts(path)
+    torch, python = value(facts, "torch") or {}, value(facts, "python") or {}
+    found = {"driver": loaded_driver(facts), "torch": torch.get("version"), "python": ".".join(str(python.get("version") or "").split(".")[:2])}
+    return {name: str(held) for name, held in found.items() if held}
+
+
 def _remember(options: Namespace, status: int, out: str, lock_text: str) -> None:
     """Keep a plain answer for the next time that the same is asked."""
-    if options.all == 1 and not options.frozen and options.spec != "-":
+    if options.all == 1 and not options.frozen and options.facts is None and options.spec != "-":
         from provisioner.cli.remembered import remember
 
         remember(options, status, out, lock_text)

@@ -31,6 +31,7 @@ def _plan(sub: ArgumentParser) -> None:
     sub.add_argument("--frozen", action="store_true", help="fail when the lock would change; write nothing")
     sub.add_argument("--why", metavar="CHOICE", help="tell what forced or preferred one choice, with sources")
     sub.add_argument("--diff", metavar="LOCK", help="tell what changed since another lock, and because of which fact")
+    sub.add_argument("--facts", metavar="FACTS", help="what the machine has (`provision doctor --save FACTS` there); for prefer: least-change")
     sub.add_argument("--take", type=_count, metavar="N", help="write the N-th alternative into the spec, keeping comments")
     sub.set_defaults(module="plan", function="plan")
 
