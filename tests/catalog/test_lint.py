@@ -185,6 +185,7 @@ def test_facts_are_what_a_row_says(catalog: Catalog) -> None:
     pin = catalog.row("torch_pins", "2.7.1", "cu128", "linux_x86_64", "pip")
     assert facts(pin, "torch_pins") == 4 + len(pin.pins)  # how, cuDNN, NCCL, triton, and each requirement
     assert facts(catalog.sources[0], "sources") == 0
+    assert facts(catalog.rules[0], "rules") == 1  # its value; the text explains it
 
 
 def test_the_catalogue_is_large(catalog: Catalog) -> None:

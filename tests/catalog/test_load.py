@@ -339,6 +339,18 @@ class TestShipped:
             if path.suffix in (".yaml", ".csv") and name != "index.yaml":
                 assert name in homes or name.split("/")[0] in ("sources", "rules"), name
 
+    def test_the_readme_names_every_table_and_its_file(self) -> None:
+        lines = [line for line in Path(resources.compat_data(), "README.md").read_text("utf-8").splitlines() if line.startswith("| `")]
+        told = {line.split("|")[2].strip(): line.split("|")[1].split(",")[0].strip(" `") for line in lines}
+        assert told == {name: row[2] for name, row in TABLES.items()}
+
+    def test_the_readmes_example_is_an_overlay(self, data: Path) -> None:
+        text = Path(resources.compat_data(), "README.md").read_text("utf-8")
+        blocks = [part.split("```")[0] for part in text.split("```yaml\n")[1:]]
+        overlay("mine.yaml", blocks[-1])
+        assert [gpu.sm for gpu in again().gpu("Engineering Sample X")] == [120]
+        assert read_rows("cuda_majors.yaml", blocks[0].encode())["cuda_majors"][0].major == "12"
+
     @pytest.mark.parametrize("table", sorted(TABLES))
     def test_rows_are_found_by_their_keys(self, table: str) -> None:
         catalog = load(overlays=False)

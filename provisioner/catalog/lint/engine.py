@@ -55,14 +55,18 @@ def key_of(table: str, row: Any) -> tuple[object, ...]:
     return tuple(getattr(row, field) for field in TABLES[table][1])
 
 
+_NO_FACTS = ("source", "date", "confidence", "text", "note", "examples")
+
+
 def facts(row: Any, table: str) -> int:
     """Facts in a row: its fields apart from its key and its provenance that say something. Nothing, false, an empty text, list
-    or mapping, and 0 say nothing; a list is one fact, a mapping one for each entry. A source is no fact."""
+    or mapping, and 0 say nothing; a list is one fact, a mapping one for each entry. Prose (`text`, `note`, `examples`) and sources
+    are no facts."""
     if table == "sources":
         return 0
     told = 0
     for field, value in zip(row._fields, row, strict=True):
-        if not value or field in ("source", "date", "confidence") or field in TABLES[table][1]:
+        if not value or field in _NO_FACTS or field in TABLES[table][1]:
             continue
         told += len(value) if isinstance(value, tuple) and isinstance(value[0], tuple) else 1
     return told
