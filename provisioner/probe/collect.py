@@ -125,9 +125,8 @@ def redact(facts: dict[str, Any]) -> dict[str, Any]:
             return {clear(str(name), True): walk(each, versions or name in _VERSIONS) for name, each in held.items()}
         return held
 
-    made: dict[str, Any] = walk({name: held for name, held in facts.items() if name != "private"}, False)
-    made["redacted"] = True
-    return made
+    made = walk({name: held for name, held in facts.items() if name not in ("probe", "private")}, False)
+    return {"probe": facts.get("probe", 1), **made, "redacted": True}
 
 
 def _address(found: re.Match[str]) -> str:

@@ -930,7 +930,7 @@ def main(arguments: "list[str]") -> int:
         else:
             sys.stderr.write("usage: payload.py [--python INTERPRETER] [--scale FACTOR]\n")
             return 2
-    sys.stdout.write(json.dumps(document(python), sort_keys=True) + "\n")
+    sys.stdout.write(json.dumps(document(python)) + "\n")
     return 0
 
 

@@ -119,3 +119,12 @@ def test_a_gpu_that_nobody_knows_is_written_by_its_capability() -> None:
 
 def test_where_nobody_can_tell_the_spec_names_no_gpus() -> None:
     assert "gpus" not in collect.to_plain({"facts": {"pci": {"unknown": "there is no /sys"}}})
+
+
+def test_a_large_bundle_is_read_whole() -> None:
+    machine = json.loads((MACHINES[0].parent / "nouveau-active.json").read_text("utf-8"))
+    machine["facts"]["packages"]["value"] += [f"libnvidia-extra-{number} 550.144.03-0ubuntu1" for number in range(5_000)]
+    saved = json.dumps(collect.redact(machine), indent=1)
+    assert saved.startswith('{\n "probe": 1,')
+    report = engine.diagnose([("bundle.json", saved.encode().splitlines(keepends=True))], "doctor")
+    assert codes(report) == codes(live.diagnose_facts(machine))
