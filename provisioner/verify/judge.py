@@ -192,13 +192,14 @@ class _Judge:
         return kept | {name: each.get("data") for name, each in self.checks.items() if each.get("data")}
 
     def python(self) -> None:
-        found = str((self.document.get("python") or {}).get("version") or "")
+        held = self.document.get("python") or {}
+        found = str(held.get("version") or "")
         wanted = str(self.choices.get("python") or "")
         if not found or not wanted:
             return
         same = found.split(".")[:2] == wanted.split(".")[:2]
         self.tell("python", "ok" if same else "wrong", "python" if same else "python-wrong", found=found, wanted=wanted,
-                  see="" if same else "wrong-python-env")
+                  executable=held.get("executable"), see="" if same else "wrong-python-env")
 
     def torch(self) -> bool:
         """Whether torch can be used at all."""
@@ -454,7 +455,8 @@ _ERRORS = (
     ("bus error", "shm-too-small"), ("torch not compiled with cuda", "cpu-only-wheel"), ("undefined symbol", "ext-abi-mismatch"),
     ("iJIT_NotifyEvent", "mkl-symbol-removed"), ("glibc_", "glibc-or-libstdcxx-too-old"), ("glibcxx_", "glibc-or-libstdcxx-too-old"),
     ("system not yet initialized", "fabric-manager-not-ready"), ("cannot open shared object", "runtime-lib-not-on-path"),
-    ("found no nvidia driver", "driver-missing"), ("no cuda-capable device", "visible-devices-mask"), ("_array_api", "numpy2-abi"),
+    ("found no nvidia driver", "driver-missing"), ("no cuda-capable device", "visible-devices-mask"),
+    ("no cuda gpus are available", "visible-devices-mask"), ("_array_api", "numpy2-abi"),
 )
 
 

@@ -17,8 +17,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "device-crashed": ("{device}: {why}", "{device}:{why}"),
     "check-missing": ("the smoke test did not report it", "冒烟测试没有报告此项"),
     # python
-    "python": ("Python {found}, as locked", "Python {found},与锁文件一致"),
-    "python-wrong": ("Python {found}, but the lock says {wanted}", "Python 为 {found},而锁文件要求 {wanted}"),
+    "python": ("Python {found}, as locked ({executable})", "Python {found},与锁文件一致({executable})"),
+    "python-wrong": ("Python {found} ({executable}), but the lock says {wanted}", "Python 为 {found}({executable}),而锁文件要求 {wanted}"),
     "python-wrong-todo": ("name the environment's own interpreter with --python", "请用 --python 指定该环境自己的解释器"),
     # torch
     "torch": ("torch {found}, as locked", "torch {found},与锁文件一致"),

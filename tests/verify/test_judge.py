@@ -74,7 +74,7 @@ def test_the_whole_text() -> None:
     assert format_text(judge(held["document"], held["lock"]), "en", plain) == """\
 verify (quick): 18 ok, 1 wrong, 0 crashed, 0 skipped
 
-  ok       python       Python 3.12.3, as locked
+  ok       python       Python 3.12.3, as locked (/opt/torch/bin/python)
   ok       torch        torch 2.7.1+cu128, as locked
   ok       torch-build  built for CUDA 12.8, as locked
   ok       cudnn        cuDNN 9.7.1, as locked

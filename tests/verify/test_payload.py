@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from place import ROOT
 
+from provisioner.errors import Problem
 from provisioner.runner import Replayer
 from provisioner.verify.run import PAYLOAD, run
 
@@ -173,8 +174,15 @@ def test_a_card_that_kills_the_process() -> None:
 
 # The runner's side -----------------------------------------------------------------------------------------------------------------
 
-def test_no_interpreter_is_a_document() -> None:
-    assert run("/no/such/python", "quick", {}) == {"verify": 0, "level": "quick", "error": "there is no python here"}
+@pytest.mark.parametrize("python", ["/no/such/python", "/", "/etc/hostname"])
+def test_an_interpreter_that_cannot_be_run_is_bad_input(python: str) -> None:
+    with pytest.raises(Problem) as raised:
+        run(python, "quick", {})
+    assert (raised.value.code, raised.value.status) == ("no-interpreter", 2)
+
+
+def test_an_interpreter_that_dies_is_a_document() -> None:
+    assert run("/bin/false", "quick", {}) == {"verify": 0, "level": "quick", "error": "false ended with status 1"}
 
 
 def test_an_interpreter_that_prints_something_else() -> None:
