@@ -28,7 +28,7 @@ def collect(python: str | None = None, runner: Runner | None = None) -> dict[str
 
     from provisioner.runner import Runner
 
-    command = [sys.executable, "-I", PAYLOAD, *(["--python", python] if python else [])]
+    command = [sys.executable, PAYLOAD, *(["--python", python] if python else [])]
     result = (runner or Runner()).run(command, limit=LIMIT)
     found = _document(result.out) if result.ok else None
     if found is None:
