@@ -33,7 +33,7 @@ class Row(NamedTuple):
     works: str  # yes | ptx (compiled by the driver at the first start) | unknown (nobody knows)
     gpus: dict[str, str]  # each GPU asked for: cubin | ptx | unknown
     pythons: tuple[str, ...]
-    driver: str  # with a driver asked for: full | minor | forward | unknown; "" otherwise
+    driver: str  # with a driver asked for: full | minor | forward | unlisted (older than what lists the GPU) | unknown; else ""
     driver_min: str  # lowest driver for this build and these GPUs, "" for cpu
     driver_full: str  # oldest branch that serves its CUDA as its own or an older one, so that PTX works too
     driver_last: str  # last branch that serves all the GPUs, "" = still supported
@@ -124,6 +124,7 @@ class _Question:
         self.capabilities = {card: catalog.row("capabilities", card.sm) for card in self.cards}
         self._drivers: dict[tuple[str, bool, bool], tuple[list[str], list[tuple[str, ...]], tuple[str, ...]]] = {}
         self._pairs: dict[tuple[str, str], str] = {}
+        self.beside = cover.cudnn_beside(catalog)
         self.vision = {package: [row for row in catalog.companions if row.package == package and not row.yanked]
                        for package in ("torchvision", "torchaudio")}
 
@@ -185,16 +186,17 @@ class _Question:
         verdicts: dict[str, str] = {}
         platform = "windows" if build.platform.startswith("win") or self.wsl else "linux"
         if build.cuda:
+            cudnn = cover.bundled_cudnn(catalog, build, self.beside) if self.cards else ""
             for card in self.cards:
-                judged = self._code(build, arch, card)
+                serves = cover.cudnn_serves(catalog.cudnn, cudnn, build.cuda, card.sm) if cudnn and card.sm else None
+                judged = self._code(build, arch, card, serves)
                 if not judged:
                     why = (("torch_archs", place),) if arch else ()
                     return self._left(build, ("code", card.name, _name(card.sm), _sms(arch)), (*facts, *why, *card.rows))
                 verdicts[card.name] = judged
-                cudnn = cover.bundled_cudnn(catalog, build)
-                if cudnn and card.sm and cover.cudnn_serves(catalog.cudnn, cudnn, build.cuda, card.sm) is False:
-                    rule: Fact = ("torch_pins", place) if pin and pin.cudnn else ("rules", ("torch-cudnn9-first-release",))
-                    return self._left(build, ("cudnn", cudnn, card.name, _name(card.sm)), (*facts, rule, *card.rows))
+                if serves is False:
+                    why = (("torch_pins", place),) if pin else ()
+                    return self._left(build, ("cudnn", cudnn, card.name, _name(card.sm)), (*facts, *why, *card.rows))
         if arch:
             facts.append(("torch_archs", place))
         if pin:
@@ -221,7 +223,7 @@ class _Question:
             else:
                 full = cover.full_branch(catalog, build.cuda)
                 lowest = self._lowest(build.cuda, platform, branches)
-        works = "unknown" if "unknown" in (*verdicts.values(), served) else "ptx" if jit else "yes"
+        works = "unknown" if {"unknown", "unlisted"} & {*verdicts.values(), served} else "ptx" if jit else "yes"
         return Row(build.torch, build.build, build.cuda, build.platform, build.channel, works, verdicts, build.pythons, served, lowest,
                    full, last, tuple(branches), flavours, build.glibc, pin.cudnn if pin else None, pin.nccl if pin else None,
                    pin.triton if pin else None, self._pair("torchvision", build.torch), self._pair("torchaudio", build.torch),
@@ -243,7 +245,8 @@ class _Question:
                 firsts.append(branch.branch)
         return max((each for each in firsts if each), key=number, default="")
 
-    def _code(self, build: model.TorchBuild, arch: model.TorchArch | None, card: cover.Card) -> str | None:
+    def _code(self, build: model.TorchBuild, arch: model.TorchArch | None, card: cover.Card, cudnn: bool | None) -> str | None:
+        """cubin, ptx or unknown; None when the build does not run on the GPU."""
         capability = self.capabilities[card]
         if capability is None:
             return "unknown"
@@ -252,7 +255,8 @@ class _Question:
                        for row in self.catalog.jetpacks)
             if not fits or build.platform != "linux_aarch64":
                 return None
-        return "unknown" if arch is None else cover.covers(arch.sm, arch.ptx, capability)
+        judged = "unknown" if arch is None else cover.covers(arch.sm, arch.ptx, capability)
+        return None if judged == "ptx" and not cover.ptx_carries(capability, build.cuda, cudnn) else judged
 
     def _on_driver(self, build: model.TorchBuild, platform: str, jit: bool) -> tuple[tuple[str, ...], str]:
         """Why the driver that was asked for does not serve a build, or how it does."""
@@ -268,7 +272,8 @@ class _Question:
             return ("driver-cuda", driver, build.cuda, cover.floor(catalog, build.cuda, platform)), ""
         if jit and served != "full":
             return ("driver-ptx", driver, build.cuda, cover.full_branch(catalog, build.cuda)), ""
-        return (), served or "unknown"
+        unlisted = any(cover.driver_knows(catalog, card, driver, platform) is None for card in self.cards if card.open_modules != "none")
+        return (), "unlisted" if unlisted else served or "unknown"
 
     def _serving(self, cuda: str, windows: bool, jit: bool) -> tuple[list[str], list[tuple[str, ...]], tuple[str, ...]]:
         """Driver branches that serve a CUDA and all the GPUs, on the system; why there is none; flavours of the newest."""

@@ -54,23 +54,49 @@ def build_covers(catalog: Catalog, build: model.TorchBuild, capability: model.Ca
 
 def cudnn_serves(releases: Iterable[model.Cudnn], version: str, cuda: str, sm: int) -> bool | None:
     """Whether a cuDNN for a CUDA serves a capability. The releases of the same X.Y speak for one that has no row of its own (wheels
-    carry builds that other channels never had), else those of the same major."""
+    carry builds that other channels never had), else the nearest older one of the same major."""
     major = cuda.split(".", maxsplit=1)[0]
     same = [row for row in releases if row.cuda.split(".")[0] == major]
-    family = [row for row in same if minor(row.version) == minor(version)] or \
-        [row for row in same if row.version.split(".")[0] == version.split(".", maxsplit=1)[0]]
-    answers = {None if row.min_sm is None else row.min_sm <= sm and (not row.max_sm or sm <= row.max_sm) for row in family}
+    family = [row for row in same if minor(row.version) == minor(version)]
+    if not family:
+        kin = sorted((row for row in same if row.version.split(".")[0] == version.split(".", maxsplit=1)[0]),
+                     key=lambda row: number(row.version))
+        older = [row for row in kin if number(row.version) <= number(version)]
+        family = older[-1:] or kin[:1]
+    answers = {None if row.min_sm is None else row.min_sm <= sm and _reaches(row.max_sm, sm) for row in family}
     return True if True in answers else False if answers == {False} else None
 
 
-def bundled_cudnn(catalog: Catalog, build: model.TorchBuild) -> str | None:
-    """The cuDNN a build brings: its version; its major alone where only that is known (PyTorch's own builds have had cuDNN 9 since
-    one release, on every platform); None when nobody knows."""
+def _reaches(highest: int | None, sm: int) -> bool:
+    """Whether a library with code up to `highest` has code that a capability runs: of the same major a lower minor will do."""
+    return not highest or sm <= highest or sm // 10 == highest // 10
+
+
+def cudnn_beside(catalog: Catalog) -> dict[tuple[str, str], str]:
+    """The newest known cuDNN of any build of a (torch, CUDA), and of a (torch, "")."""
+    cuda = {(row.torch, row.build, row.platform, row.channel): row.cuda for row in catalog.torch_builds}
+    found: dict[tuple[str, str], str] = {}
+    for pin in catalog.torch_pins:
+        if pin.cudnn:
+            for place in ((pin.torch, cuda.get((pin.torch, pin.build, pin.platform, pin.channel), "")), (pin.torch, "")):
+                if place not in found or number(found[place]) < number(pin.cudnn):
+                    found[place] = pin.cudnn
+    return found
+
+
+def bundled_cudnn(catalog: Catalog, build: model.TorchBuild, beside: dict[tuple[str, str], str]) -> str:
+    """The cuDNN that comes with a build. Where nobody knows it, that of the same torch on another platform (`cudnn_beside`) speaks for
+    it; "" when there is none either."""
     pin = catalog.row("torch_pins", build.torch, build.build, build.platform, build.channel)
     if pin is not None and pin.cudnn:
         return str(pin.cudnn)
-    since = catalog.row("rules", "torch-cudnn9-first-release")
-    return "9" if since and build.channel in ("pip", "conda-pytorch") and number(build.torch) >= number(since.value) else None
+    return beside.get((build.torch, build.cuda)) or beside.get((build.torch, "")) or ""
+
+
+def ptx_carries(capability: model.Capability, cuda: str, cudnn: bool | None) -> bool:
+    """Whether PTX makes a build work on a newer GPU: it carries torch's own kernels there, but not the libraries beside them, so the
+    build's CUDA has to know the GPU, or its cuDNN has to (`cudnn_serves`)."""
+    return cudnn is True or bool(capability.first_toolkit and number(capability.first_toolkit) <= number(cuda))
 
 
 # -- drivers -----------------------------------------------------------------------------------------------------------
@@ -183,8 +209,8 @@ def _card(catalog: Catalog, rows: list[model.Gpu]) -> Card:
 def driver_knows(catalog: Catalog, card: Card, driver: str, platform: str = "linux") -> bool | None:
     """Whether a driver release serves a GPU.
 
-    Its generation's interval of branches decides. A release older than the first that lists the product is None: many served
-    it all the same."""
+    Its generation's interval of branches decides, and a branch older than the first that lists the product is taken not to. A
+    release older than the one of its own branch that lists it is None: many served it all the same."""
     branch = branch_of(catalog, driver, platform)
     arch = catalog.row("architectures", card.architecture)
     if branch is None or arch is None or card.open_modules == "none":
@@ -195,6 +221,8 @@ def driver_knows(catalog: Catalog, card: Card, driver: str, platform: str = "lin
     if platform == "windows":
         return True
     if arch.first_driver and number(driver) < number(arch.first_driver):
+        return False
+    if card.first_driver and own < number(card.first_driver)[:1]:
         return False
     if card.first_driver and number(driver) < number(card.first_driver):
         return None

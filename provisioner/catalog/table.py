@@ -101,6 +101,9 @@ _WORDS = {
     "default": ("* what the package index serves without an index URL", "* 软件包索引在不指定索引地址时提供的构建"),
     "ptx-note": ("PTX is compiled by the driver at the first start, which takes minutes once",
                  "PTX 由驱动在首次启动时编译,只慢一次,需几分钟"),
+    "unlisted": ("not listed", "未列出"),
+    "unlisted-note": ("not listed: the driver is older than the first of its branch that lists the GPU; it may serve it or not",
+                      "未列出:此驱动早于同分支中首个列出该 GPU 的版本;可能支持,也可能不支持"),
     "unknown-note": ("unknown: nobody has published what GPU code this build holds", "未知:没有人公布此构建包含哪些 GPU 代码"),
     "minor-note": ("minor-version: works by CUDA's minor-version compatibility, without PTX",
                    "次版本兼容:依靠 CUDA 次版本兼容性运行,不能编译 PTX"),
@@ -211,7 +214,8 @@ def _platform(row: Any) -> str:
 def _legend(rows: tuple[Row, ...], word: Any) -> list[str]:
     told = [word("default")] if any(row.default for row in rows) else []
     told += [word("ptx-note")] if any("ptx" in row.gpus.values() for row in rows) else []
-    told += [word("unknown-note")] if any(row.works == "unknown" for row in rows) else []
+    told += [word("unknown-note")] if any("unknown" in row.gpus.values() or (row.cuda and row.sm is None) for row in rows) else []
+    told += [word("unlisted-note")] if any(row.driver == "unlisted" for row in rows) else []
     return told + ([word("minor-note")] if any(row.driver == "minor" for row in rows) else [])
 
 

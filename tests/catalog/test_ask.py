@@ -55,10 +55,14 @@ class TestGpu:
         assert "modules" in {each.reason[0] for each in found.left}  # one wants open modules, the other proprietary ones
 
     def test_ptx_is_told_from_code(self, catalog: Catalog) -> None:
-        row = next(row for row in matrix(catalog, gpu="sm_121", torch="2.7.1").rows if row.build == "cu128" and "x86_64" in row.platform)
-        assert row.works in ("yes", "ptx")
-        ptx = [row for row in matrix(catalog, gpu="sm_120", torch="2.6.0").rows if row.channel == "conda-forge"]
-        assert ptx and all(row.works == "ptx" and row.driver_min.startswith("57") for row in ptx)
+        row = next(row for row in matrix(catalog, gpu="H100 SXM", torch="2.4.1").rows if row.build == "cuda118")
+        assert (row.works, row.gpus, row.driver_full) == ("ptx", {"NVIDIA H100 80GB HBM3": "ptx"}, "520")
+        found = matrix(catalog, gpu="H100 SXM", torch="2.4.1", driver="470.256.02", cuda="11.8")
+        assert {each.reason[0] for each in found.left if each.build == "cuda118"} == {"driver-gpu"}
+
+    def test_ptx_without_libraries_is_no_way(self, catalog: Catalog) -> None:
+        """The cu111 builds of 1.8 hold PTX, but their CUDA and cuDNN never knew an RTX 5090."""
+        assert not matrix(catalog, gpu="RTX 5090", torch="<2.6", every=True).rows
 
 
 class TestDriver:
@@ -89,6 +93,11 @@ class TestDriver:
         rows = matrix(catalog, driver="572.16", torch="2.7.1").rows
         assert {row.platform for row in rows} == {"win_amd64"}
         assert {row.build: row.driver for row in rows if row.channel == "pip"} == {"cu128": "full", "cu126": "full", "cu118": "full"}
+
+    def test_a_driver_older_than_what_lists_the_gpu(self, catalog: Catalog) -> None:
+        row = linux(matrix(catalog, driver="525.60.13", gpu="RTX 4090", torch="2.5.1"))["2.5.1", "cu121"]
+        assert (row.works, row.driver) == ("unknown", "unlisted")
+        assert not linux(matrix(catalog, driver="520.61.05", gpu="RTX 4090", torch="1.13.1"))
 
     def test_a_branch_stands_for_its_newest_release(self, catalog: Catalog) -> None:
         assert matrix(catalog, driver="535").about[0]["driver"] == catalog.row("driver_branches", "535").latest
