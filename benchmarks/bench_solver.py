@@ -173,7 +173,7 @@ class Multiplied(Catalog):
 
     def __init__(self, catalog: Catalog, times: int, packages: set[str]) -> None:
         super().__init__(catalog._compiled)
-        fields = {"torch": clone, "version": clone, "pair": clone, "triton": clone, "cudnn": clone, "nccl": clone}
+        fields = {"torch": clone, "version": clone, "pair": clone, "triton": clone}
         for table in GROWING:
             rows = [row for row in getattr(catalog, table) if table != "companions" or tables.canonical(row.package) in packages]
             found = list(rows)

@@ -7,11 +7,13 @@ back values; the time to write the boxes in its language counts in `whole`, and 
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import pickle
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -35,8 +37,6 @@ def bits(mask: int) -> Iterator[int]:
 
 class Ours:
     """The project's engine."""
-
-    optimal = True
 
     def __init__(self, problem: dict[str, Any]) -> None:
         self.world = World()
@@ -64,8 +64,6 @@ def minimal(core: Iterable[str], fits: Callable[[list[str]], bool]) -> list[str]
 
 class Pysat:
     """SAT, the optimum by assumptions: values and `at most` literals of each variable, one literal a box."""
-
-    optimal = True
 
     def __init__(self, problem: dict[str, Any]) -> None:
         self.solver = importlib.import_module("pysat.solvers").Solver(name="cadical153")
@@ -239,7 +237,6 @@ class Resolvelib:
 
     The packages of one candidate first, then the variables in order, then boxes: the order that asks least of it."""
 
-    optimal = True  # told apart by the count of equal answers
     conflict = None
 
     def __init__(self, problem: dict[str, Any]) -> None:
@@ -310,6 +307,77 @@ class Resolvelib:
         return tuple(found[f"v{index}"][1].bit_length() - 1 for index in range(len(self.problem["domains"])))
 
 
+class Resolvo:
+    """conda's resolver: packages for variables and boxes, values and boxes as versions, the best value the newest.
+
+    It weighs all packages against each other in an order of its own, so that only whether there is an answer has to agree. The
+    constraints are the channel; loaded, the channel's file is written already."""
+
+    conflict = None
+
+    def __init__(self, problem: dict[str, Any]) -> None:
+        self.lib = importlib.import_module("rattler")
+        self.failure = importlib.import_module("rattler.exceptions").SolverError
+        self.size = len(problem["domains"])
+        domains = list(problem["domains"])
+        for variables, boxes, _ in problem["constraints"]:
+            if len(variables) == 1:
+                domains[variables[0]] &= sum(1 << bit for bit in {each for box in boxes for each in bits(box[0])})
+        packages: dict[str, dict[str, Any]] = {}
+        self.specs = [f"v{variable}" for variable in range(self.size)]
+
+        def add(name: str, version: int, depends: list[str]) -> None:
+            packages[f"{name}-{version}-0.conda"] = {
+                "name": name, "version": str(version), "build": "0", "build_number": 0, "depends": depends, "subdir": "noarch",
+                "md5": "0" * 32, "sha256": "0" * 64, "size": 1}
+
+        self.empty = not all(domains)
+        for variable, domain in enumerate(domains):
+            for value in bits(domain):
+                add(f"v{variable}", 9999 - value, [])
+        for index, (variables, boxes, _) in enumerate(problem["constraints"]):
+            if len(variables) == 1:
+                continue
+            self.specs.append(f"c{index}")
+            for number, box in enumerate(boxes):
+                needs = [f"v{variable} {self.versions(mask & domains[variable])}" for variable, mask in
+                         zip(variables, box, strict=True) if domains[variable] & ~mask]
+                if all(mask & domains[variable] for variable, mask in zip(variables, box, strict=True)):
+                    add(f"c{index}", 9999 - number, needs)
+        self.folder = tempfile.TemporaryDirectory(prefix="bench-")
+        place = Path(self.folder.name) / "repodata.json"
+        place.write_text(json.dumps({"info": {"subdir": "noarch"}, "packages": {}, "packages.conda": packages,
+                                     "repodata_version": 1}), "utf-8")
+        self.data = self.lib.SparseRepoData(self.lib.Channel("x"), "noarch", place)
+
+    @staticmethod
+    def versions(mask: int) -> str:
+        """A set of values as a version range: runs of neighbours."""
+        runs: list[list[int]] = []
+        for value in bits(mask):
+            if runs and runs[-1][1] == value - 1:
+                runs[-1][1] = value
+            else:
+                runs.append([value, value])
+        return "|".join(f"{9999 - last}" if first == last else f">={9999 - last},<={9999 - first}" for first, last in runs)
+
+    def best(self) -> World_ | None:
+        """Its answer."""
+        if self.empty:
+            return None
+
+        async def ask() -> Any:
+            return await self.lib.solve_with_sparse_repodata([self.lib.MatchSpec(each) for each in self.specs], [self.data])
+
+        try:
+            found = {each.name.normalized: 9999 - int(str(each.version)) for each in asyncio.run(ask())}
+        except self.failure as error:
+            if "Cannot solve" not in str(error):
+                raise
+            return None
+        return tuple(found[f"v{index}"] for index in range(self.size))
+
+
 def seconds(ask: Callable[[], Any], rounds: int) -> tuple[float, Any]:
     """Median time of a few calls and the last answer; a slow call is made once."""
     spent, answer = [], None
@@ -343,7 +411,8 @@ def measure_engine(made: Any, problems: list[dict[str, Any]], rounds: int) -> li
 
 
 ENGINES: dict[str, tuple[str, Any]] = {"ours": ("", Ours), "PySAT": ("pysat.solvers", Pysat), "clingo": ("clingo", Clingo),
-                                       "resolvelib": ("resolvelib", Resolvelib)}
+                                       "resolvelib": ("resolvelib", Resolvelib),
+                                       "resolvo": ("rattler", Resolvo)}
 
 
 def main(source: str, target: str, *folders: str) -> None:
