@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from render.locks import debian12
@@ -49,3 +50,16 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert told.returncode == 0
     assert "nothing was changed" in told.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["install.sh"]
+
+
+def test_another_cuda_build_is_not_what_was_asked_for(tmp_path: Path) -> None:
+    """torch 2.7.1+cpu has the right number and the wrong build; 2.7.1+cu128 is right."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "torch")], check=True)
+    place = next((tmp_path / "torch" / "lib").glob("python*")) / "site-packages"
+    for version, verdict in (("2.7.1+cpu", "would do"), ("2.7.0+cu128", "would do"), ("2.7.1+cu128", "already done")):
+        for name, found in (("torch", version), ("torchvision", "0.22.1+cu128")):
+            info = place / f"{name}.dist-info"
+            info.mkdir(exist_ok=True)
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {found}\n")
+        told = run(tmp_path, "--dry-run", "--only", "install-wheels")
+        assert f"{verdict}: Install torch==2.7.1+cu128" in told.stdout, version

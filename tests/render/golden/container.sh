@@ -339,13 +339,13 @@ try:
     found = version(name)
 except PackageNotFoundError:
     sys.exit(1)
-sys.exit(found != wanted and found.split("+")[0] != wanted.split("+")[0])
+sys.exit(found != wanted and ("+" in wanted or found.split("+")[0] != wanted))  # +cpu is not +cu128
 PY
   done
 }
 do_install_wheels() {
   local index=()
-  # --index-url, not --extra-index-url: two indexes at once mix builds of different CUDA versions.
+  # The one index, not one more: two indexes at once mix builds of different CUDA versions.
   if [ -n "$INDEX_URL" ]; then index=(--index-url "$INDEX_URL"); fi
   local pip=("$ENVIRONMENT/bin/python" -m pip install --disable-pip-version-check)
   "${pip[@]}" ${index[@]+"${index[@]}"} -- "${WANTED[@]}" || fail "the wheels cannot be installed" "read the message above, and give it to 'provision explain'"

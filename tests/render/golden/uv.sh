@@ -570,14 +570,16 @@ try:
     found = version(name)
 except PackageNotFoundError:
     sys.exit(1)
-sys.exit(found != wanted and found.split("+")[0] != wanted.split("+")[0])
+sys.exit(found != wanted and ("+" in wanted or found.split("+")[0] != wanted))  # +cpu is not +cu128
 PY
   done
 }
 do_install_wheels() {
   local index=()
-  # --index-url, not --extra-index-url: two indexes at once mix builds of different CUDA versions.
-  if [ -n "$INDEX_URL" ]; then index=(--index-url "$INDEX_URL"); fi
+  # The one index, not one more: two indexes at once mix builds of different CUDA versions.
+  # uv lets its environment variables overrule --index-url, and look into their indexes first.
+  unset UV_INDEX UV_EXTRA_INDEX_URL UV_TORCH_BACKEND
+  if [ -n "$INDEX_URL" ]; then index=(--default-index "$INDEX_URL"); fi
   local uv=uv
   command -v uv >/dev/null 2>&1 || uv=$STATE/uv/bin/uv
   local pip=("$uv" pip install --python "$ENVIRONMENT/bin/python")
