@@ -13,6 +13,7 @@ from provisioner.doctor.facts import Doc, Facts
 from provisioner.doctor.fill import fill
 
 _PLAIN = ("error", "nvidia", "cuda", "nvrm")
+CERTAIN = 85  # from this score the evidence names this cause and no other
 LEAST = 25  # a score below this is no finding
 MOST = 6  # findings given
 
@@ -178,6 +179,9 @@ def judge(doc: Doc, facts: Facts, mode: str, lang: str) -> Report:
         for other in each.beats:  # a root cause goes before its symptoms when their evidence weighs about the same
             if other in found and height >= 50 and height <= found[other][0] < height + 6 and code not in found[other][3].beats:
                 found[other] = (height - 1, *found[other][1:])
+    for code, (height, _severity, _lines, each) in sorted(found.items(), key=lambda item: -item[1][0]):
+        if code in found and height >= CERTAIN:  # what a certain cause makes untrue would only send the reader astray
+            found = {other: held for other, held in found.items() if other not in each.rules_out or held[0] > height}
     wrong = [code for code, (_, severity, _, _) in found.items() if severity != "info"]
     if wrong:
         found = {code: held for code, held in found.items() if code != "plan-feasible"}
@@ -200,7 +204,7 @@ def _finding(each: rule.Rule, score: float, severity: str, lines: list[Line], ev
     family = values.get("family", "")
     quoted = {(line.source, line.number): line for line in lines if line.text}
     shown = tuple(sorted(list(quoted.values())[:6], key=lambda line: (line.source, line.number)))
-    confidence = "certain" if score >= 85 else "likely" if score >= 60 else "possible"
+    confidence = "certain" if score >= CERTAIN else "likely" if score >= 60 else "possible"
 
     def steps(parts: tuple[rule.Step, ...]) -> tuple[Fix, ...]:
         made = []

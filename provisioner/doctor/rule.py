@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "rules")
 SHARED = os.path.join(HERE, "signs.yaml")
-SHAPE = 6  # of the compiled form
+SHAPE = 7  # of the compiled form
 LANGUAGES = ("en", "zh")
 Expression = tuple[Any, ...]
 
@@ -49,6 +49,7 @@ class Rule(NamedTuple):
     causes: dict[str, str]
     looks_like: tuple[tuple[int, Expression, str], ...]  # score, condition, severity ("" = the rule's)
     beats: tuple[str, ...]
+    rules_out: tuple[str, ...]
     confirm: tuple[Step, ...]
     fix: tuple[Step, ...]
     undo: tuple[Step, ...]
@@ -238,7 +239,7 @@ def build(rules: dict[str, Any], shared: dict[str, Any], readers: tuple[str, ...
             looks.append((int(each[0]), tree, str(each[2]) if len(each) > 2 else ""))
         made.append(Rule(
             code, _texts(content["title"], code), content["severity"], content["maturity"], _texts(content["cause"], code),
-            tuple(looks), tuple(content.get("beats") or ()), _steps(content.get("confirm"), code, local),
+            tuple(looks), tuple(content.get("beats") or ()), tuple(content.get("rules_out") or ()), _steps(content.get("confirm"), code, local),
             _steps(content["fix"], code, local), _steps(content.get("undo"), code, local),
             tuple(_texts(each, code) for each in content.get("wrong") or ()),
             tuple(_texts(each, code) for each in content.get("asks") or ()), tuple(content.get("sources") or ()),
@@ -343,7 +344,7 @@ def _load() -> RuleBook:
     return made
 
 
-_STEPS = (7, 8, 9)  # the fields of a rule that hold steps
+_STEPS = (8, 9, 10)  # the fields of a rule that hold steps
 
 
 def _freeze(made: RuleBook) -> tuple[Any, ...]:

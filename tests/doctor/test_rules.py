@@ -90,6 +90,7 @@ def test_conditions_name_only_what_exists_and_every_sign_is_used(code: str) -> N
     assert named - local - set(shared) - set(infer.FLAGS) == set()
     assert local - named == set()
     assert set(content.get("beats") or []) <= set(rules)
+    assert set(content.get("rules_out") or []) <= set(rules) - {code}
 
 
 def test_every_shared_sign_and_flag_is_used_or_known() -> None:
