@@ -228,6 +228,8 @@ def compile_tables(folder: str, overlay: str | None) -> dict[str, Any]:
             for table, key, made in _keyed(name, text, path if own else f"compat_data/{name}"):
                 if not own and key in tables[table]:
                     raise Problem("catalog-twice", f"table {table} has the row {key} in two files", file=f"compat_data/{name}")
+                if own and table != "sources":
+                    made = (*made[:-3], _marked(made[-3], name), *made[-2:])
                 tables[table][key] = made
                 if own:
                     overlaid.setdefault(table, set()).add(key)
@@ -236,6 +238,12 @@ def compile_tables(folder: str, overlay: str | None) -> dict[str, Any]:
     return {"version": version, "date": date, "digest": f"sha256:{digest.hexdigest()}", "code": _code(),
             "tables": {name: marshal.dumps(list(rows.values())) for name, rows in tables.items()},
             "overlaid": {name: frozenset(keys) for name, keys in overlaid.items()}}
+
+
+def _marked(source: str, name: str) -> str:
+    """A source's text that says that its row is of an overlay; so does all that is concluded from it, down to the plan."""
+    identifier, _, detail = source.partition(":")
+    return f"{identifier}: {detail.strip()} [overlay {name}]".replace(":  [", ": [")
 
 
 def read_rows(name: str, text: bytes, shown: str = "") -> dict[str, list[Any]]:

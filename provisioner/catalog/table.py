@@ -157,7 +157,7 @@ class _Notes:
     def __call__(self, facts: tuple[Fact, ...]) -> str:
         told = []
         for each in _facts(self.found, facts):
-            text = f"{each['source']} ({each['confidence']}, {each['date']})" + (" [overlay]" if each.get("overlay") else "")
+            text = f"{each['source']} ({each['confidence']}, {each['date']})"
             told.append(self.numbers.setdefault(text, len(self.numbers) + 1))
         return ",".join(str(number) for number in sorted(set(told)))
 

@@ -301,7 +301,8 @@ class TestOverlay:
         row = catalog.row("cuda_majors", "14")
         assert catalog.overlaid and catalog.from_overlay("cuda_majors", row)
         assert not catalog.from_overlay("cuda_majors", catalog.row("cuda_majors", "12"))
-        assert catalog.cite(row) == "Our bench (room 3)"
+        assert catalog.cite(row) == "Our bench (room 3): [overlay mine.yaml]"
+        assert catalog.cite(catalog.row("cuda_majors", "12")).endswith(">")
         assert not load(overlays=False).overlaid
 
     def test_replaces_and_the_last_file_wins(self, data: Path) -> None:
