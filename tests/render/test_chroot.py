@@ -80,9 +80,12 @@ def base(name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, repository.Key]:
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, repository.Key]]:
     folder = tmp_path_factory.mktemp("keys")
-    return {name: repository.make_key(folder, name) for name in ("vendor", "stranger")}
+    made = {name: repository.make_key(folder, name) for name in ("vendor", "stranger")}
+    yield made
+    for key in made.values():  # gpg leaves an agent behind for each home
+        subprocess.run(["gpgconf", "--homedir", str(key.home), "--kill", "gpg-agent"], check=False)
 
 
 @pytest.fixture(scope="module")
