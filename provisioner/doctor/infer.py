@@ -109,7 +109,7 @@ def build_of(facts: Facts) -> tuple[str, Fact] | None:
         found = re.fullmatch(r"(\d+)\.(\d)", said.value)
         if found:
             return f"cu{found[1]}{found[2]}", said
-        if said.value.lower() in ("none", "could not collect", "n/a"):
+        if said.value.lower() in ("none", "could not collect"):
             return "cpu", said
     label = facts.first("torch_label")
     if label is not None:
