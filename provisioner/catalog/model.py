@@ -90,6 +90,7 @@ class Companion(Record):
     requires_python: str
     pythons: tuple[str, ...]  # wheels' Pythons; () = pure Python, abi3 or unknown
     platforms: tuple[str, ...]  # platforms with a ready wheel; () = source only
+    glibc: tuple[tuple[str, str], ...]  # platform -> glibc its wheels' tag asks for, where above torch's own 2.17
     builds: tuple[str, ...]  # CUDA builds with a ready wheel; () = does not depend on it; ("*",) = each of torch's
     label: bool  # its wheels carry torch's local version label on the PyTorch index (torchvision 0.22.1+cu128)
     requires: tuple[tuple[str, str], ...]  # other companions it pins (vllm: torchvision ==0.28.0)

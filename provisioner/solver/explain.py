@@ -328,7 +328,7 @@ def is_ready(answer: Any, plain: str) -> bool:
     """Whether a package's chosen release has a ready wheel for the chosen torch."""
     q = answer.question
     release, wheel = 1 << answer.world[q.packages[plain][2]], 1 << answer.world[q.wheel]
-    return any(release & releases and wheel & wheels for wheels, releases in q.tables["packages"][plain]["ready"])
+    return bool(release & q.loads(plain)) and any(release & releases and wheel & wheels for wheels, releases in q.tables["packages"][plain]["ready"])
 
 
 # -- differences ---------------------------------------------------------------------------------------------------------

@@ -477,6 +477,14 @@ class Question:
         for plain, (_, _, variable) in self.packages.items():
             self._pins(plain, variable)
 
+    def loads(self, plain: str) -> int:
+        """Releases of a package whose ready wheels the system's glibc can load; all where nobody knows it."""
+        here, rows = self.machine, self.tables["packages"][plain]["rows"]
+        platform = "linux_aarch64" if here.kind == "jetson" else here.platform
+        have = t.version_key(here.glibc) if here.glibc else None
+        return sum(1 << index for index, row in enumerate(rows)
+                   if have is None or t.version_key(dict(row[t.P_GLIBC]).get(platform, "0")) <= have)
+
     def _package(self, plain: str, wish: str) -> None:
         name, pair, variable = self.packages[plain]
         table = self.tables["packages"][plain]
@@ -498,6 +506,12 @@ class Question:
             self._rule((self.toolkit, self.wheel, variable), boxes, group, f"package-wheel:{plain}")
             self._rule((self.python, variable), [(self._repython(mask), releases) for mask, releases in
                                                  (*table["python"], *table["source_python"])], group, f"package-python:{plain}")
+        loads = self.loads(plain)
+        if loads != everything:
+            own = self.spec.target.glibc is not None
+            places = (group, self._ask("target.glibc", self.spec.target.glibc) if own else self.target)
+            built = [] if self.spec.toolkit == "none" else [(toolkits & ~1, everything)]
+            self._rule((self.toolkit, variable), [(toolkits, loads), *built], places, f"package-glibc:{plain}")
         self._rule((pair, self.wheel, variable),
                    [*((3, wheels, releases) for wheels, releases in table["pair"]), (2, self._all(self.wheel), everything)])
         for index, card in enumerate(self.cards or ()):

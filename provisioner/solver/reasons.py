@@ -446,6 +446,14 @@ class Teller:
             text = self._say("package-wheel", package=name, version=row[t.P_VERSION], wheel=f"{wheel_name(wheel)} ({wheel[t.PLATFORM]})")
         return Told(text, "companions", f"{rest} {row[t.P_VERSION]}", row[t.P_SOURCE], row[t.P_CONFIDENCE])
 
+    def _package_glibc(self, rest: str, answer: Any) -> Told:
+        q = self.question
+        here, row = q.machine, answer.release(rest)
+        platform = "linux_aarch64" if here.kind == "jetson" else here.platform
+        text = self._say("package-glibc", package=q.packages[rest][0], version=row[t.P_VERSION],
+                         needs=dict(row[t.P_GLIBC]).get(platform, "?"), os=here.os, have=here.glibc or "?")
+        return Told(text, "companions", f"{rest} {row[t.P_VERSION]}", row[t.P_SOURCE], row[t.P_CONFIDENCE])
+
     def _package_python(self, rest: str, answer: Any) -> Told:
         row = answer.release(rest)
         text = self._say("package-python", package=self.question.packages[rest][0], version=row[t.P_VERSION], python=answer.python)

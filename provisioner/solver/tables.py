@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Masks = dict[Any, int]
 
-FORMAT = "7"  # goes up when the shapes below change
+FORMAT = "8"  # goes up when the shapes below change
 
 
 def tables(catalog: Any) -> dict[str, Any]:
@@ -415,7 +415,7 @@ class _TorchMasks:
 
 
 #: fields of a companion's release
-P_VERSION, P_LABEL, P_REQUIRES, P_SOURCE, P_CONFIDENCE, P_FILE, P_TORCH, P_PAIR = range(8)
+P_VERSION, P_LABEL, P_REQUIRES, P_SOURCE, P_CONFIDENCE, P_FILE, P_TORCH, P_PAIR, P_GLIBC = range(9)
 
 
 def _package(name: str, rows: list[Any], archs: list[Any], made: dict[str, Any], torch_masks: _TorchMasks,
@@ -440,7 +440,7 @@ def _package(name: str, rows: list[Any], archs: list[Any], made: dict[str, Any],
                                      and (not wheel_pythons or python in wheel_pythons)))
         columns["source_python"].append(sum(1 << index for index, python in enumerate(pythons)
                                             if _python_fits(python, requires_python)))
-        told.append((row.version, row.label, tuple(row.requires), row.source, row.confidence, file, row.torch, row.pair))
+        told.append((row.version, row.label, tuple(row.requires), row.source, row.confidence, file, row.torch, row.pair, tuple(row.glibc)))
     found: dict[str, Any] = {each: _boxes(masks) for each, masks in columns.items()}
     found["rows"] = tuple(told)
     found["limits"] = tuple(

@@ -152,6 +152,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "{package} {version} has no ready wheel for {wheel}",
         "{package} {version} 没有适用于 {wheel} 的现成 wheel",
     ),
+    "package-glibc": (
+        "the wheels of {package} {version} need glibc {needs}; {os} has {have}",
+        "{package} {version} 的 wheel 需要 glibc {needs}；{os} 是 {have}",
+    ),
     "package-source": (
         "{package} comes as source and has no ready wheel for {wheel}; with a toolkit it could be built",
         "{package} 只有源码，没有适用于 {wheel} 的现成 wheel；有工具包才能编译",

@@ -86,6 +86,15 @@ def test_platforms_take_the_lowest_glibc() -> None:
     assert set(index.platforms(names("torchao-0.7.0-py3-none-any.whl"))) == set(index.MARKERS)
 
 
+def test_glibc_above_torchs_own() -> None:
+    """What manylinux2014 or older asks for goes without saying; vllm 0.12.0 asks for 2.31, vllm 0.10.2's old tags for less."""
+    tags = index.platforms(names("vllm-0.12.0-cp38-abi3-manylinux_2_31_x86_64.whl", "vllm-0.12.0-cp38-abi3-manylinux_2_31_aarch64.whl"))
+    assert index.above_baseline(tags) == (("linux_aarch64", "2.31"), ("linux_x86_64", "2.31"))
+    old = index.platforms(names("vllm-0.10.2-cp38-abi3-manylinux1_x86_64.whl", "vllm-0.10.2-cp38-abi3-manylinux2014_aarch64.whl",
+                                "xformers-0.0.35-py39-none-win_amd64.whl"))
+    assert index.above_baseline(old) == ()
+
+
 METADATA = """Metadata-Version: 2.1
 Name: torch
 Version: 2.13.0

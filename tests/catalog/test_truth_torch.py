@@ -223,6 +223,7 @@ def test_companion_wheels(package: str, packages: Index, catalog: load.Catalog, 
         tally.fact("companions", f"{what} pythons", row.pythons, index.pythons(wheels, row.requires_python))
         if package != "bitsandbytes" or "any" not in {tag for one in wheels for tag in one.platforms}:
             tally.fact("companions", f"{what} platforms", set(row.platforms), set(index.platforms(wheels)))
+            tally.fact("companions", f"{what} glibc", row.glibc, index.above_baseline(index.platforms(wheels)))
         python = row.pythons[-1] if row.pythons else "3.12" if row.requires_python.startswith(">=3.1") else "3.10"
         applied = {one.name: one.specifier for one in index.requirements(text) if index.applies(one, "linux_x86_64", python)}
         if row.source.startswith("companion-metadata"):  # else the specifier has a source of its own

@@ -309,6 +309,9 @@ def companion_form(catalog: Catalog) -> Said:
         for platform in row.platforms:
             if platform not in _PLATFORMS:
                 yield "companions", row, f"{platform} is no platform"
+        for platform, glibc in row.glibc:
+            if platform not in row.platforms or not platform.startswith("linux") or not is_dotted(glibc):
+                yield "companions", row, f"glibc {glibc!r} on {platform}"
         for build in row.builds:
             if not re.fullmatch(r"\*|cpu|cu\d{2,3}", build):
                 yield "companions", row, f"{build} is no CUDA build"

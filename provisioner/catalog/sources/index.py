@@ -170,6 +170,14 @@ def platforms(wheels: Iterable[Wheel]) -> dict[str, str]:
     return found
 
 
+def above_baseline(platforms: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Of `platforms` those that ask for a glibc above manylinux2014's, which torch's own oldest wheels need."""
+    from provisioner.versions import key
+
+    least = key(_PROFILES["manylinux2014"])
+    return tuple((name, glibc) for name, glibc in sorted(platforms.items()) if glibc and least < key(glibc))
+
+
 def pythons(wheels: Iterable[Wheel], requires_python: str = "", only: str = "") -> tuple[str, ...]:
     """CPython minors with a wheel of their own ("3.9", "3.10"), free-threaded ones left out; `only` one platform.
 

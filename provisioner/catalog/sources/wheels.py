@@ -116,8 +116,10 @@ def companion(catalog: Catalog, package: str, version: str, files: list[IndexFil
     applied = [one for one in requirements if index.applies(one, "linux_x86_64", _python(requires, named))]
     torch = next((one.specifier for one in applied if one.name == "torch"), "")
     others = {one.name: one.specifier for one in applied if one.name in packages and one.name not in ("triton", package) and one.specifier}
-    platforms = tuple(sorted(index.platforms(named))) if model.platforms else ()
-    return Companion(package, version, _uploaded(files), torch, "", requires, index.pythons(named, requires, "linux_x86_64"), platforms,
+    tags = index.platforms(named) if model.platforms else {}
+    platforms = tuple(sorted(tags))
+    glibc = index.above_baseline(tags)
+    return Companion(package, version, _uploaded(files), torch, "", requires, index.pythons(named, requires, "linux_x86_64"), platforms, glibc,
                      model.builds if platforms else (), model.label, tuple(sorted(others.items())), all(file.yanked for file in files),
                      source, today, "measured" if not model.builds or model.builds == ("*",) else "derived")
 
