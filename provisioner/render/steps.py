@@ -148,7 +148,7 @@ class _Builder:
             self._add("install-fabric-manager", (f"Install and start Fabric Manager of exactly {version}", f"安装并启动版本恰为 {version} 的 Fabric Manager"),
                       packages=parts, version=version)
             packages = [*packages, *(each for each in parts if each["version"] or origin == "distro")]
-        if driver.get("packages"):
+        if driver.get("packages") and self.system.get("package_manager") != "pacman":  # a rolling system cannot hold back one part
             self._add("hold-driver", ("Hold the driver's packages, so that no upgrade replaces them under a loaded module",
                                       "锁定驱动软件包,避免升级替换正在使用的模块"), packages=packages, version=version)
 
