@@ -90,11 +90,17 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
+_CLOSING = frozenset("。，；：、）》”！？,;:).!?")
+
+
 def _fold(text: str, indent: int, limit: int = 100) -> list[str]:
     """A text in lines of at most `limit` columns; Chinese may break anywhere."""
     pieces: list[str] = []
     held = ""
     for each in text:
+        if not held and pieces and each in _CLOSING and not pieces[-1].endswith(" "):
+            pieces[-1] += each  # closing marks do not begin a line
+            continue
         held += each
         if each == " " or ord(each) > 0x2e7f:
             pieces.append(held)

@@ -138,3 +138,35 @@ def test_literals_are_in_every_match() -> None:
 def test_values_unknown_to_a_text_are_left_out() -> None:
     assert fill("wheel[[ of {torch}]] on {gpu}", {"torch": "", "gpu": ""}) == "wheel on <gpu>"
     assert fill("wheel[[ of {torch}]]", {"torch": "2.7.1"}) == "wheel of 2.7.1"
+
+
+def test_a_left_out_part_leaves_the_space_between_latin_and_chinese() -> None:
+    text = "该 torch[[({torch})]]没有的符号"
+    assert fill(text, {}) == "该 torch 没有的符号"
+    assert fill(text, {"torch": "2.7.1"}) == "该 torch(2.7.1)没有的符号"
+
+
+@pytest.mark.parametrize(("text", "first", "untrue"), [
+    ("Kernel driver in use: nouveau\nNVRM: No NVIDIA graphics adapter probed!\nNVIDIA-SMI has failed because it couldn't communicate",
+     "nouveau-or-nova-active", {"no-nvidia-gpu", "driver-missing", "dkms-build-failed-new-kernel"}),
+    ("CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 79.15 GiB of which 301.12 MiB is free. "
+     "Process 12 has 71.02 GiB memory in use. Including non-PyTorch memory, this process has 7.81 GiB memory in use. Of the "
+     "allocated memory 7.20 GiB is allocated by PyTorch, and 112.31 MiB is reserved by PyTorch but unallocated.",
+     "oom-other-process", {"oom-genuine", "oom-fragmentation"}),
+])
+def test_a_certain_cause_rules_out_what_cannot_be_beside_it(text: str, first: str, untrue: set[str]) -> None:
+    codes = [each.code for each in engine.diagnose([("x", text)]).findings]
+    assert codes[0] == first
+    assert not untrue & set(codes)
+
+
+def test_a_healthy_mac_is_not_ill() -> None:
+    """torch has one build for a Mac, and it has no CUDA."""
+    text = "PyTorch version: 2.5.1\nCUDA used to build PyTorch: None\nOS: macOS 15.1 (arm64)\nIs CUDA available: False\n"
+    assert [each.code for each in engine.diagnose([("x", text)]).findings if each.severity != "info"] == []
+
+
+def test_a_closing_mark_does_not_begin_a_line() -> None:
+    for width in range(60, 100):
+        lines = pages._fold("构建" * (width // 4) + "的。" + "另一个,再一个;以及(最后)" * 6, 100 - width)
+        assert [line for line in lines if line[0] in "。,;)"] == []
