@@ -171,18 +171,20 @@ def refusal_text(document: dict[str, Any], lang: str, paint: Paint, spec: str) -
     lines = [paint("red", paint("bold", say(lang, "refused")) if not paint.on else say(lang, "refused")), ""]
     if document.get("text"):
         lines += [fold(document["text"], "  "), ""]
-    lines.append(paint("bold", say(lang, "conflict") + ":"))
+    colon = "：" if lang == "zh" else ":"
+    lines.append(paint("bold", say(lang, "conflict") + colon))
     for each in document.get("conflict") or []:
         if each.get("kind") == "requirement":
             where = say(lang, "line", line=each["line"]) if each.get("line") else say(lang, "your-spec")
-            lines.append(fold(f"{each.get('text') or str(each.get('field')) + ': ' + str(each.get('value'))}", f"  - [{where}] "))
+            text = each.get("text") or f"{each.get('field')}: {each.get('value')}"
+            lines.append(fold(text, "  - " if where in text else f"  - [{where}] "))
         else:
             lines.append(fold(str(each.get("text")), "  - "))
             if each.get("source"):
-                lines.append(paint("dim", fold(f"{say(lang, 'source')}: {each['source']}", "    ")))
+                lines.append(paint("dim", fold(f"{say(lang, 'source')}{colon} {each['source']}".replace("： ", "："), "    ")))
     alternatives = document.get("alternatives") or []
     if alternatives:
-        lines += ["", paint("bold", say(lang, "alternatives") + ":")]
+        lines += ["", paint("bold", say(lang, "alternatives") + colon)]
         for number, each in enumerate(alternatives, 1):
             change = "; ".join(change_text(part) for part in each["change"])
             lines.append(fold(each.get("text") or change, f"  {number}. "))

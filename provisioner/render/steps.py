@@ -69,11 +69,11 @@ class _Builder:
             self._environment_variables()
         self._python()
         if self.installs_driver:
-            self._add("reboot", ("Reboot, so that the new kernel module is the one loaded", "重启,使新的内核模块得以加载"),
+            self._add("reboot", ("Reboot, so that the new kernel module is the one loaded", "重启，使新的内核模块得以加载"),
                       undo=False, wanted=_loaded(driver))
         self._add("verify", ("Verify: a kernel runs and its numbers are right" if self.choices.get("cuda_build") != "cpu"
                              else "Verify: torch computes, and its numbers are right",
-                             "检验:内核可以运行且结果正确" if self.choices.get("cuda_build") != "cpu" else "检验:torch 可以计算且结果正确"),
+                             "检验：内核可以运行且结果正确" if self.choices.get("cuda_build") != "cpu" else "检验：torch 可以计算且结果正确"),
                   root=False, undo=False, torch=self.choices.get("torch") or "", cuda=self.choices.get("cuda") or "",
                   gpus=list(self.choices.get("gpus") or []), kind=self.artefacts.get("kind") or "host")
 
@@ -82,7 +82,7 @@ class _Builder:
 
     def _system(self) -> None:
         name = self.system.get("name") or self.choices.get("os")
-        self._add("check-system", (f"Check that this is {name} on {self.choices.get('arch')}", f"确认系统为 {name}({self.choices.get('arch')})"),
+        self._add("check-system", (f"Check that this is {name} on {self.choices.get('arch')}", f"确认系统为 {name}（{self.choices.get('arch')}）"),
                   root=False, undo=False, system=self.choices.get("os") or "", family=self.system.get("family") or "",
                   version=self.system.get("version") or "", arch=self.choices.get("arch") or "", name=name or "")
         driver = self.artefacts.get("driver") or {}
@@ -93,7 +93,7 @@ class _Builder:
         extra = self.artefacts.get("extra_repository")
         if extra and self.installs_driver:
             self._add("add-extra-repository", (f"Add the repository that DKMS comes from ({', '.join(extra['packages'])})",
-                                               f"添加提供 DKMS 的软件源({', '.join(extra['packages'])})"),
+                                               f"添加提供 DKMS 的软件源（{', '.join(extra['packages'])}）"),
                       packages=list(extra["packages"]), components=list(extra.get("components") or []))
         wanted: list[str] = list((self.artefacts.get("repository") or {}).get("tools") or [])
         wanted += driver.get("prerequisites") or [] if self.installs_driver else []
@@ -103,7 +103,7 @@ class _Builder:
         wanted = list(dict.fromkeys(wanted))
         if self.linux and wanted:
             self._add("install-prerequisites", ("Install what the steps below need: " + _short([_plain(each) for each in wanted]),
-                                                "安装后续步骤所需的软件包:" + _short([_plain(each) for each in wanted])),
+                                                "安装后续步骤所需的软件包：" + _short([_plain(each) for each in wanted])),
                       packages=wanted)
 
     def _repository(self) -> None:
@@ -111,7 +111,7 @@ class _Builder:
         if not repository or any(step.id == "add-repository" for step in self.steps):
             return
         url = repository["url"]
-        self._add("add-repository", (f"Add NVIDIA's repository {url}, its key checked by fingerprint", f"添加 NVIDIA 软件源 {url},并按指纹核对密钥"),
+        self._add("add-repository", (f"Add NVIDIA's repository {url}, its key checked by fingerprint", f"添加 NVIDIA 软件源 {url}，并按指纹核对密钥"),
                   **repository, with_driver=self.vendor_driver)
         if not self.vendor_driver and self.system.get("package_manager") != "dnf":  # there a line of the repository's file does it
             self._add("keep-driver-out", ("Keep that repository from replacing the driver", "防止该软件源替换现有驱动"),
@@ -119,6 +119,10 @@ class _Builder:
 
     def _driver(self, driver: dict[str, Any]) -> None:
         version, origin = driver.get("version") or "", driver.get("origin") or "vendor"
+        if not self.linux:
+            self._add("install-driver-windows", (f"Install driver {version} by NVIDIA's installer for Windows",
+                                                 f"用 NVIDIA 的 Windows 安装程序安装驱动 {version}"), version=version)
+            return
         self._add("blacklist-nouveau", ("Keep nouveau from taking the GPU, and rebuild the initramfs", "禁用 nouveau 并重建 initramfs"),
                   initramfs=self.system.get("initramfs") or "update-initramfs")
         if origin == "vendor":
@@ -135,7 +139,7 @@ class _Builder:
                 self._add("enable-stream", (f"Enable the module stream {stream}", f"启用模块流 {stream}"), stream=stream)
             flavour = driver.get("flavour")
             english = f"Install driver {version} with the {flavour} kernel modules ({_names(packages)})"
-            self._add("install-driver", (english, f"安装驱动 {version}({'开源' if flavour == 'open' else '专有'}内核模块:{_names(packages)})"),
+            self._add("install-driver", (english, f"安装驱动 {version}（{'开源' if flavour == 'open' else '专有'}内核模块：{_names(packages)}）"),
                       packages=packages, version=version, flavour=flavour or "")
         else:
             self._add("install-driver-runfile", (f"Install driver {version} from NVIDIA's run file", f"用 NVIDIA run 文件安装驱动 {version}"),
@@ -150,7 +154,7 @@ class _Builder:
             packages = [*packages, *(each for each in parts if each["version"] or origin == "distro")]
         if driver.get("packages") and self.system.get("package_manager") != "pacman":  # a rolling system cannot hold back one part
             self._add("hold-driver", ("Hold the driver's packages, so that no upgrade replaces them under a loaded module",
-                                      "锁定驱动软件包,避免升级替换正在使用的模块"), packages=packages, version=version)
+                                      "锁定驱动软件包，避免升级替换正在使用的模块"), packages=packages, version=version)
 
     def _toolkit(self) -> None:
         toolkit = self.artefacts.get("toolkit")
@@ -160,8 +164,12 @@ class _Builder:
         if toolkit.get("origin") == "runfile" or not toolkit.get("packages"):
             if toolkit.get("origin") == "conda":
                 return  # comes with the environment
+            if not self.linux:
+                self._add("install-toolkit-windows", (f"Install CUDA toolkit {version} by NVIDIA's installer for Windows, without its driver",
+                                                      f"用 NVIDIA 的 Windows 安装程序安装 CUDA 工具包 {version}（不含驱动）"), version=version, home=home)
+                return
             self._add("install-toolkit-runfile", (f"Install CUDA toolkit {version} from NVIDIA's run file, without its driver",
-                                                  f"用 NVIDIA run 文件安装 CUDA 工具包 {version}(不含驱动)"),
+                                                  f"用 NVIDIA run 文件安装 CUDA 工具包 {version}（不含驱动）"),
                       version=version, home=home, arch=self.choices.get("arch") or "x86_64", bundled=toolkit.get("bundled") or "")
             return
         self._repository()
@@ -170,7 +178,7 @@ class _Builder:
         if compiler and self.system.get("package_manager") == "apt":  # the system's own is newer than nvcc takes
             packages += [{"name": compiler, "version": ""}, {"name": compiler.replace("gcc", "g++"), "version": ""}]
         self._add("install-toolkit", (f"Install CUDA toolkit {version} ({_names(packages)}), without a driver",
-                                      f"安装 CUDA 工具包 {version}({_names(packages)}),不含驱动"), packages=packages, version=version, home=home)
+                                      f"安装 CUDA 工具包 {version}（{_names(packages)}），不含驱动"), packages=packages, version=version, home=home)
 
     def _library(self, key: str, name: str) -> None:
         library = self.artefacts.get(key)
@@ -178,7 +186,7 @@ class _Builder:
             self._repository()
             packages = _versioned(library["packages"])
             self._add(f"install-{key}", (f"Install {name} {library.get('version')} ({_names(packages)})",
-                                         f"安装 {name} {library.get('version')}({_names(packages)})"), packages=packages)
+                                         f"安装 {name} {library.get('version')}（{_names(packages)}）"), packages=packages)
 
     def _compat(self) -> None:
         compat = self.artefacts.get("compat")
@@ -199,7 +207,7 @@ class _Builder:
         installer = self.artefacts.get("installer") or "pip"
         conda = self.artefacts.get("conda") or {}
         self._add("create-python-environment", (f"Create a Python {version} environment at {environment} ({installer})",
-                                                f"在 {environment} 创建 Python {version} 环境({installer})"),
+                                                f"在 {environment} 创建 Python {version} 环境（{installer}）"),
                   root=False, version=version, environment=environment, installer=installer, source=python.get("source") or "system",
                   channels=list(conda.get("channels") or []), bootstrap=python.get("bootstrap") or "")
         requirements = list(self.artefacts.get("requirements") or [])

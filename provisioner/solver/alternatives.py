@@ -71,8 +71,9 @@ def _change_text(change: Change, lang: str) -> str:
         return say(lang, key, package=change.field[len("packages."):], **values)
     if change.field == "toolkit" and change.before == "none":
         return say(lang, "alt-toolkit-build")
-    if change.field == "cuda" and change.to == "cpu":
-        return say(lang, "alt-cuda-cpu", **values)
+    if change.field == "cuda":
+        values = {name: value if str(value).startswith("cu") else f"CUDA {value}" for name, value in values.items()}
+        return say(lang, "alt-cuda-cpu" if change.to == "cpu" else "alt-cuda" if change.to is not None else "alt-cuda-out", **values)
     if change.field == "gpus":
         values = {name: ", ".join(value or ()) for name, value in values.items()}
         return say(lang, "alt-gpus" if change.to else "alt-gpus-none", **values)

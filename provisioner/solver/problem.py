@@ -477,6 +477,11 @@ class Question:
         for plain, (_, _, variable) in self.packages.items():
             self._pins(plain, variable)
 
+    def buildable(self, plain: str) -> bool:
+        """Whether the plan's toolkit may build a package: not on a system for which none of its releases ever had a wheel."""
+        systems = self.tables["packages"][plain]["systems"]
+        return self.spec.toolkit != "none" and (not systems or self.machine.platform.split("_")[0] in systems or self.machine.kind == "jetson")
+
     def loads(self, plain: str) -> int:
         """Releases of a package whose ready wheels the system's glibc can load; all where nobody knows it."""
         here, rows = self.machine, self.tables["packages"][plain]["rows"]
@@ -496,7 +501,7 @@ class Question:
             wanted = self._range(field, wish)
             self._rule((variable,), [(sum(1 << index for index, row in enumerate(rows) if row[0] in wanted),)], group)
         toolkits = self._all(self.toolkit)
-        if self.spec.toolkit == "none":
+        if not self.buildable(plain):
             self._rule((self.wheel, variable), table["ready"], group, f"package-wheel:{plain}")
             self._rule((self.python, variable), [(self._repython(mask), releases) for mask, releases in table["python"]],
                        group, f"package-python:{plain}")
@@ -510,7 +515,7 @@ class Question:
         if loads != everything:
             own = self.spec.target.glibc is not None
             places = (group, self._ask("target.glibc", self.spec.target.glibc) if own else self.target)
-            built = [] if self.spec.toolkit == "none" else [(toolkits & ~1, everything)]
+            built = [(toolkits & ~1, everything)] if self.buildable(plain) else []
             self._rule((self.toolkit, variable), [(toolkits, loads), *built], places, f"package-glibc:{plain}")
         self._rule((pair, self.wheel, variable),
                    [*((3, wheels, releases) for wheels, releases in table["pair"]), (2, self._all(self.wheel), everything)])

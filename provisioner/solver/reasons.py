@@ -438,7 +438,11 @@ class Teller:
         row, bit = table["rows"][place], 1 << place
         index = 1 << answer.world[self.question.wheel]
         accepts = any(bit & releases and index & wheels for wheels, releases in table["accepts"])
-        if not accepts:
+        system = self.question.machine.platform.split("_")[0]
+        if table["systems"] and system not in table["systems"] and self.question.machine.kind != "jetson":
+            text = self._say("package-system", package=name, system=_SYSTEMS.get(system, system),
+                             systems=" / ".join(_SYSTEMS.get(each, each) for each in table["systems"]))
+        elif not accepts:
             text = self._say("package-pair", package=name, version=row[t.P_VERSION], torch=row[t.P_TORCH] or "?")
         elif not any(bit & releases for _, releases in table["ready"]):
             text = self._say("package-source", package=f"{name} {row[t.P_VERSION]}", wheel=wheel_name(wheel))
@@ -478,6 +482,9 @@ class Teller:
         pin = next((text for name, text in row[t.P_REQUIRES] if t.canonical(name) == other), "")
         text = self._say("package-pins", package=plain, version=row[t.P_VERSION], other=other, pin=pin)
         return Told(text, "companions", f"{plain} {row[t.P_VERSION]}", row[t.P_SOURCE], row[t.P_CONFIDENCE])
+
+
+_SYSTEMS = {"linux": "Linux", "win": "Windows", "macos": "macOS"}
 
 
 def unknown(question: Question, requirement: Requirement, lang: str) -> Told | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Masks = dict[Any, int]
 
-FORMAT = "8"  # goes up when the shapes below change
+FORMAT = "10"  # goes up when the shapes below change
 
 
 def tables(catalog: Any) -> dict[str, Any]:
@@ -374,7 +374,8 @@ def _packages(catalog: Any, made: dict[str, Any]) -> dict[str, Any]:
         archs.setdefault(canonical(row.package), []).append(row)
     flash = _flash_wheels(catalog)
     torch_masks = _TorchMasks(made)
-    told = {name: _package(name, rows, archs.get(name, []), made, torch_masks, flash) for name, rows in by_name.items()}
+    dates = {row.version: row.released for row in catalog.torch_releases}
+    told = {name: _package(name, rows, archs.get(name, []), made, torch_masks, flash, dates) for name, rows in by_name.items()}
     for package in told.values():
         package["pins"] = _pins(package["rows"], told)
     return told
@@ -419,10 +420,11 @@ P_VERSION, P_LABEL, P_REQUIRES, P_SOURCE, P_CONFIDENCE, P_FILE, P_TORCH, P_PAIR,
 
 
 def _package(name: str, rows: list[Any], archs: list[Any], made: dict[str, Any], torch_masks: _TorchMasks,
-             flash: list[Any]) -> dict[str, Any]:
+             flash: list[Any], dates: dict[str, str]) -> dict[str, Any]:
     """`rows` (fields above, newest first) and boxes: (mask of what it goes with, mask of the releases)."""
     rows = sorted(rows, key=lambda row: sort_key(row.version), reverse=True)
     pythons: tuple[str, ...] = made["pythons"]
+    tied = any(row.pair or row.torch.startswith("==") for row in rows)  # its releases are each for one torch
     told: list[tuple[Any, ...]] = []
     columns: dict[str, list[int]] = {each: [] for each in ("ready", "accepts", "pair", "python", "source_python")}
     for row in rows:
@@ -435,7 +437,13 @@ def _package(name: str, rows: list[Any], archs: list[Any], made: dict[str, Any],
         requires_python = Range(row.requires_python)
         columns["ready"].append(ready & accepts)
         columns["accepts"].append(accepts & made["wheel_channel"].get("pip", 0))
-        columns["pair"].append(accepts & torch_masks("==" + row.pair) if row.pair else accepts)
+        if row.pair:
+            pair = torch_masks("==" + row.pair)
+        elif tied and not row.torch.startswith("=="):  # what it was built for is not known, but not what came later
+            pair = sum(mask for torch, mask in made["wheel_torch"].items() if dates.get(torch, "") <= row.released)
+        else:
+            pair = accepts
+        columns["pair"].append(accepts & pair)
         columns["python"].append(sum(1 << index for index, python in enumerate(pythons) if _python_fits(python, requires_python)
                                      and (not wheel_pythons or python in wheel_pythons)))
         columns["source_python"].append(sum(1 << index for index, python in enumerate(pythons)
@@ -443,6 +451,7 @@ def _package(name: str, rows: list[Any], archs: list[Any], made: dict[str, Any],
         told.append((row.version, row.label, tuple(row.requires), row.source, row.confidence, file, row.torch, row.pair, tuple(row.glibc)))
     found: dict[str, Any] = {each: _boxes(masks) for each, masks in columns.items()}
     found["rows"] = tuple(told)
+    found["systems"] = tuple(sorted({platform.split("_")[0] for row in rows for platform in row.platforms}))
     found["limits"] = tuple(
         (each.min_sm, each.max_sm, each.build, each.source, each.confidence,
          sum(1 << index for index, row in enumerate(rows) if _within(row.version, each.first, each.last))) for each in archs)

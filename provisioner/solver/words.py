@@ -148,6 +148,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "nccl-cuda": ("NCCL {version} was not built for CUDA {cuda}", "NCCL {version} 没有为 CUDA {cuda} 构建"),
     "nccl-platform": ("there is no NCCL for {os}", "{os} 上没有 NCCL"),
     "package-pair": ("{package} {version} is built for torch {torch}", "{package} {version} 是为 torch {torch} 构建的"),
+    "package-system": (
+        "{package} has wheels for {systems} alone, none for {system}",
+        "{package} 只有 {systems} 的 wheel，没有 {system} 的",
+    ),
     "package-wheel": (
         "{package} {version} has no ready wheel for {wheel}",
         "{package} {version} 没有适用于 {wheel} 的现成 wheel",
@@ -183,13 +187,14 @@ WORDS: dict[str, tuple[str, str]] = {
     "line": ("line {line}", "第 {line} 行"),
     "your-spec": ("your spec", "规格文件"),
     "unknown": (
-        "no {field} is known that {value} fits; the nearest are {near}",
-        "没有已知的 {field} 符合 {value}；最接近的是 {near}",
+        "the catalogue knows no {field} {value}; the nearest are {near}",
+        "目录中没有 {field} {value}；最接近的是 {near}",
     ),
-    "unknown-none": ("no {field} is known that {value} fits", "没有已知的 {field} 符合 {value}"),
+    "unknown-none": ("the catalogue knows no {field} {value}", "目录中没有 {field} {value}"),
     # -- alternatives
     "alt-torch": ("another torch: {to} instead of {from}", "换一个 torch：{to} 代替 {from}"),
-    "alt-cuda": ("another wheel: CUDA {to} instead of {from}", "换一个 wheel：CUDA {to} 代替 {from}"),
+    "alt-cuda": ("another wheel: {to} instead of {from}", "换一个 wheel：{to} 代替 {from}"),
+    "alt-cuda-out": ("without the wish for {from}", "不再要求 {from}"),
     "alt-python": ("another Python: {to} instead of {from}", "换一个 Python：{to} 代替 {from}"),
     "alt-driver.version": ("another driver: {to} instead of {from}", "换一个驱动：{to} 代替 {from}"),
     "alt-driver.keep": ("let the driver be replaced", "允许更换驱动"),
@@ -205,7 +210,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "alt-target.gcc": ("gcc {to} for nvcc instead of {from}", "nvcc 用 gcc {to} 代替 {from}"),
     "alt-target.glibc": ("a system with glibc {to} instead of {from}", "glibc 为 {to} 的系统代替 {from}"),
     "alt-target": ("another system: {to} instead of {from}", "换一个系统：{to} 代替 {from}"),
-    "alt-cuda-cpu": ("the CPU build instead of CUDA {from}", "用 CPU 版本代替 CUDA {from}"),
+    "alt-cuda-cpu": ("the CPU build instead of {from}", "用 CPU 版本代替 {from}"),
     "alt-target.kind": ("a {to} target instead of a {from}", "目标类型用 {to} 代替 {from}"),
     "alt-target.windows": (
         "Windows build {to} or newer instead of {from}",

@@ -174,3 +174,19 @@ def test_a_spec_from_standard_input(here: Path) -> None:
 def test_chinese_by_locale(here: Path) -> None:
     assert "方案" in plan(here, LC_ALL="zh_CN.UTF-8").stdout
     assert "Plan" in plan(here, "--lang", "en", LC_ALL="zh_CN.UTF-8").stdout
+
+
+def test_windows_steps_speak_of_windows(here: Path) -> None:
+    """No nouveau, no initramfs, no run file there; NVIDIA's installer instead."""
+    (here / "spec.yaml").write_text("spec: 1\ntarget: windows\ngpus: [RTX 4090]\ntoolkit: match\n")
+    steps = " | ".join(json.loads(plan(here, "--no-lock", "--format", "json").stdout)["steps"])
+    assert "installer for Windows" in steps
+    assert not [word for word in ("nouveau", "initramfs", "run file", "/etc/") if word in steps]
+
+
+def test_a_refusal_names_each_line_once(here: Path) -> None:
+    (here / "spec.yaml").write_text(IMPOSSIBLE)
+    english = plan(here, "--no-lock", "--lang", "en", status=3).stdout
+    assert "  - line 4 asks for torch ==2.6.*" in english and "[line 4]" not in english
+    chinese = plan(here, "--no-lock", "--lang", "zh", status=3).stdout
+    assert "即可成立：" in chinese and "即可成立:" not in chinese

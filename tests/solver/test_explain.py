@@ -203,3 +203,18 @@ def test_host_facts_are_kept_with_least_change(catalog: Catalog) -> None:
     assert (choices["driver"], choices["python"], choices["torch"]) == ("550.163.01", "3.10", "2.5.1+cu121")
     found = plan(catalog, "target: ubuntu2204\ngpus: [RTX 5090]\nprefer: least-change\n", facts=facts)  # neither serves Blackwell
     assert found.choices["python"] == "3.10" and found.choices["torch"].startswith("2.14.1")  # the newest with cp310
+
+
+@pytest.mark.parametrize("text", ["target: ubuntu2204\ngpus: [Tesla K40m]\ncuda: '>=11'\n",
+                                  "target: windows\ngpus: [RTX 4090]\ntorch: ==2.9.1\ncuda: cu129\n",
+                                  "target: ubuntu2204\ngpus: [RTX 4090]\ncuda: cu127\n"])
+def test_ways_out_name_wheels_once(catalog: Catalog, text: str) -> None:
+    """Neither `CUDA cu126` nor `CUDA None`."""
+    said = [way["text"] for way in refusal(catalog, text)["alternatives"]]
+    assert said and not [each for each in said if "CUDA cu" in each or "None" in each]
+
+
+def test_a_package_without_wheels_for_the_system_says_so(catalog: Catalog) -> None:
+    document = refusal(catalog, "target: windows\ngpus: [RTX 4090]\npackages: {vllm: '*'}\n")
+    assert "vllm has wheels for Linux alone, none for Windows" in [each.get("text") for each in document["conflict"]]
+    assert not [way for way in document["alternatives"] if any(change["field"] == "toolkit" for change in way["change"])]
