@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from common import Table
+
 from provisioner.doctor import engine
 
 END = ("Traceback (most recent call last):\n"
@@ -61,19 +63,14 @@ def best(work: Callable[[], object], times: int) -> float:
     return min(found)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mb", type=float, default=1.0)
-    parser.add_argument("--limit", type=float, default=10.0, help="for logs whose lines are alike, as logs are")
-    parser.add_argument("--varied-limit", type=float, default=25.0, help="for a log that never repeats itself")
-    parser.add_argument("--times", type=int, default=5)
-    options = parser.parse_args()
+def ratios(megabytes: float, times: int) -> list[tuple[str, float, str]]:
+    """For each kind of log: its name, explaining to reading, and the first finding's code."""
     engine.diagnose([("warm", b"RuntimeError: No CUDA GPUs are available")])
-    slow = False
+    told = []
     with tempfile.TemporaryDirectory() as folder:
         for kind in (training, nccl, files):
             path = Path(folder) / "log.txt"
-            path.write_bytes(make(kind, int(options.mb * 1e6)))
+            path.write_bytes(make(kind, int(megabytes * 1e6)))
 
             def read(path: Path = path) -> None:
                 with open(path, encoding="utf-8") as stream:
@@ -85,10 +82,29 @@ def main() -> int:
                     return engine.diagnose([("log", stream)])
 
             codes = [each.code for each in explain().findings]
-            base, ours = best(read, options.times), best(explain, options.times)
-            slow |= ours / base > (options.varied_limit if kind is files else options.limit)
-            print(f"{kind.__name__:10} {options.mb:g} MB: reading {base * 1e3:.2f} ms, explaining {ours * 1e3:.2f} ms, "
-                  f"ratio {ours / base:.1f}, found {codes[:1]}")
+            told.append((kind.__name__, best(explain, times) / best(read, times), codes[0] if codes else ""))
+    return told
+
+
+def measure(quick: bool) -> list[Table]:
+    """The table for `run.py`."""
+    abouts = {"training": "progress lines", "nccl": "NCCL debug lines", "files": "lines that never repeat"}
+    rows: list[tuple[str, ...]] = [(abouts[name], f"{ratio:.1f}") for name, ratio, _ in ratios(1.0, 3 if quick else 7)]
+    return [Table("Explaining 1 MB of log", ("log", "× reading it line by line"), rows, "Shortest of several runs.")]
+
+
+def main() -> int:
+    """Print one line a kind of log; status 1 when a ratio is above its limit."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mb", type=float, default=1.0)
+    parser.add_argument("--limit", type=float, default=10.0, help="for logs whose lines are alike, as logs are")
+    parser.add_argument("--varied-limit", type=float, default=25.0, help="for a log that never repeats itself")
+    parser.add_argument("--times", type=int, default=5)
+    options = parser.parse_args()
+    slow = False
+    for name, ratio, code in ratios(options.mb, options.times):
+        slow |= ratio > (options.varied_limit if name == "files" else options.limit)
+        print(f"{name:10} {options.mb:g} MB: explaining takes {ratio:.1f} × reading, found {code}")
     return int(slow)
 
 

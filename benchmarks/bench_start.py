@@ -64,7 +64,8 @@ def measure(quick: bool) -> list[Table]:
         uv = environment("uv", ["uv"])
         if uv:
             (folder / "requirements.in").write_text("torch\n")
-            compile_ = [str(uv / "uv"), "pip", "compile", "--quiet", "--python-version", "3.12", "--python-platform", "linux",
+            # --python: without it uv goes looking through every interpreter on the machine, which is no part of a resolve
+            compile_ = [str(uv / "uv"), "pip", "compile", "--quiet", "--python", python, "--python-version", "3.12", "--python-platform", "linux",
                         "requirements.in"]
             subprocess.run(compile_, cwd=folder, env=env, capture_output=True, check=False)  # fills its cache
             commands["uv --help"] = Command([str(uv / "uv"), "--help"], folder, env)
