@@ -72,7 +72,7 @@ def _change_text(change: Change, lang: str) -> str:
     if change.field == "toolkit" and change.before == "none":
         return say(lang, "alt-toolkit-build")
     if change.field == "cuda":
-        values = {name: value if str(value).startswith("cu") else f"CUDA {value}" for name, value in values.items()}
+        values = {name: value if str(value).startswith(("cu", "cpu")) else f"CUDA {value}" for name, value in values.items()}
         return say(lang, "alt-cuda-cpu" if change.to == "cpu" else "alt-cuda" if change.to is not None else "alt-cuda-out", **values)
     if change.field == "gpus":
         values = {name: ", ".join(value or ()) for name, value in values.items()}
@@ -371,7 +371,8 @@ class _Finder:
         edge = t.version_key(drivers.versions[inside[-1]] if inside else named or digits or "0")
         cut = bisect_right(drivers.table["ascending"], edge)
         above = [index for index in ranked[cut:] if not matching >> index & 1]
-        below = [index for index in reversed(ranked[:cut]) if not matching >> index & 1]
+        ended = drivers.table["ended"]
+        below = sorted((index for index in reversed(ranked[:cut]) if not matching >> index & 1), key=lambda index: ended >> index & 1)
         field = "driver.version" if q.spec.place("driver.version") or not q.spec.place("driver") else "driver"
         free = off | {"driver.version"}
         extra = extra or self.base
@@ -382,7 +383,7 @@ class _Finder:
             left = q.world.domain(q.driver, free, [*(extra or []), within]) if mask else 0
             index = next((each for each in line if left >> each & 1 and q.world.holds(free, [*(extra or []), (
                 (q.driver,), ((1 << each,),), frozenset())])), None)
-            if index is None or (not up and found and matching and 1 << index & drivers.table["ended"]):
+            if index is None or (not up and found and matching and 1 << index & ended):
                 continue
             version = drivers.versions[index]
             if up:

@@ -70,6 +70,7 @@ class Question:
         self.torches: tuple[str, ...] = self.tables["torch_conservative" if order == "conservative" else "torch"]
         self.drivers = Drivers(self.tables["drivers"][f"{self.machine.drivers}/{order}"], catalog, self.machine.drivers,
                                exact_driver(spec.driver.version))
+        self.jetpacks: list[Any] = []
         self._variables()
         self._torch()
         self._platform()
@@ -262,13 +263,17 @@ class Question:
     def _support(self) -> None:
         tables, drivers = self.tables, self.drivers
         everything = self._all(self.driver)
+        everything_wheels = self._all(self.wheel)
+        own = sum(mask for platform, mask in tables["wheel_platform"].items() if platform.startswith("jetson-"))
+        cudas = [t.version_key(row.cuda) for row in self.jetpacks if t.version_key(row.l4t) >= (38,)]  # those with ordinary wheels
         boxes: list[tuple[int, ...]] = []
         for cuda, wheels in tables["wheel_cuda"].items():
             if not cuda:
                 boxes.append((3, 3, wheels, everything))
                 continue
             if self.machine.kind == "jetson":  # the driver is part of L4T, and so are its limits
-                boxes.append((3, 3, wheels, drivers.none))
+                full = own if cudas and t.version_key(cuda) > min(cudas) else everything_wheels
+                boxes += [(3, 3, wheels & full, drivers.none), (3, 2, wheels & ~full, drivers.none)]
                 continue
             full = drivers.full(cuda)
             boxes.append((3, 3, wheels, full))
