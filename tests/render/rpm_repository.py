@@ -94,7 +94,9 @@ def build(root: Path, folder: Path, packages: list[Rpm], signer: Key | None, mod
                "/rpmwork/out/repodata/repomd.xml")
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(work / "out", folder, dirs_exist_ok=True)
-    shutil.rmtree(work)
+    if signer:  # the agent takes its sockets away while it ends, so rm, which does not mind what is gone already
+        chroot(root, "gpgconf", "--homedir", "/rpmwork/gpg", "--kill", "gpg-agent")
+    subprocess.run(["rm", "-rf", str(work)], check=True)
 
 
 def armoured(key: Key) -> bytes:
