@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def caveats(plan: Plan) -> list[dict[str, str]]:
     """{"code", "text"} each, the gravest first."""
     told: list[dict[str, str]] = []
-    for found in (_certainty(plan), _driver(plan), _fabric(plan), _place(plan), _toolkit(plan), _packages(plan)):
+    for found in (_certainty(plan), _driver(plan), _fabric(plan), _place(plan), _toolkit(plan), _packages(plan), _own(plan)):
         told += [{"code": code, "text": say(plan.lang, "warn-" + (words or code), **values)} for code, words, values in found]
     return told
 
@@ -182,3 +182,22 @@ def _packages(plan: Plan) -> _Found:
         if plan.world[pair] and row[t.P_PAIR]:
             found.append(("wide", "", values | {"pair": row[t.P_PAIR], "torch": answer.wheel[t.TORCH]}))
     return found
+
+
+def _own(plan: Plan) -> _Found:
+    """Rows of the user's overlay that this plan rests on."""
+    catalog = plan.catalog
+    if not catalog.overlaid:
+        return []
+    q, wheel = plan.question, plan.answer.wheel
+    build = (wheel[t.TORCH], wheel[t.BUILD], wheel[t.PLATFORM], wheel[t.CHANNEL])
+    asked: list[tuple[str, tuple[str, ...]]] = [
+        ("systems", (q.machine.os,)), ("torch_releases", (wheel[t.TORCH],)), *((table, build) for table in ("torch_builds", "torch_archs", "torch_pins")),
+        ("driver_branches", (plan.answer.branch,)), ("driver_releases", (plan.answer.driver, q.machine.drivers)), ("toolkits", (plan.answer.toolkit,)),
+        *(("companions", (plain, q.tables["packages"][plain]["rows"][plan.world[q.packages[plain][2]]][t.P_VERSION])) for plain in q.packages)]
+    rows = [(table, catalog.row(table, *key)) for table, key in asked]
+    names = {card.name for card in q.cards or ()}
+    rows += [("gpus", row) for row in catalog.gpus if row.name in names]
+    told = dict.fromkeys(f"{table} {' '.join(str(part) for part in row[:2] if part)}" for table, row in rows
+                         if row is not None and catalog.from_overlay(table, row))
+    return [("own-rows", "", {"rows": ", ".join(told)})] if told else []

@@ -378,6 +378,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "The toolkit is CUDA {toolkit}, the wheel {cuda}: extensions build with a warning of torch's.",
         "工具包是 CUDA {toolkit}，wheel 是 {cuda}：编译扩展时 torch 会发出警告。",
     ),
+    "warn-own-rows": (
+        "this plan rests on rows of your own catalogue overlay: {rows}",
+        "此方案依据您自己的目录覆盖数据：{rows}",
+    ),
     "warn-gcc": (
         "nvcc of CUDA {toolkit} takes gcc up to {last}; {os} has gcc {gcc}. Install gcc-{last} beside it and set "
         "NVCC_CCBIN.",

@@ -90,6 +90,8 @@ def test_an_overlay_is_seen_at_once_and_marked(here: Path, monkeypatch: pytest.M
         "open_modules: supported, source: \"provision: a test\", date: \"2026-12-01\", confidence: stated}\n")
     told = json.loads(plan(here, "--format", "json").stdout)
     assert told["choices"]["gpus"] == ["sm_89"]
+    assert [each["text"] for each in told["warnings"] if each["code"] == "own-rows"] == [
+        "this plan rests on rows of your own catalogue overlay: gpus Frobnicator 9000 fff0"]
 
 
 def test_a_cache_that_cannot_be_written_is_no_fault(here: Path) -> None:
