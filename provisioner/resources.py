@@ -36,6 +36,21 @@ def user_data() -> str:
     return os.environ.get("PROVISION_DATA_HOME") or _user("XDG_DATA_HOME", "LOCALAPPDATA", os.path.join(".local", "share"))
 
 
+def keep(place: str, content: bytes) -> None:
+    """Put a file into the cache whole, under a name nobody else has until it is; where nothing can be written, nothing is."""
+    temporary = f"{place}.{os.urandom(8).hex()}.tmp"
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(temporary, "xb") as stream:
+            stream.write(content)
+        os.replace(temporary, place)
+    except OSError:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+
+
 def user_cache() -> str:
     """The user's cache folder (compiled catalogue, solved plans): `$PROVISION_CACHE_HOME`, else below `$XDG_CACHE_HOME`."""
     return os.environ.get("PROVISION_CACHE_HOME") or _user("XDG_CACHE_HOME", "LOCALAPPDATA", ".cache")

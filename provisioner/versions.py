@@ -19,6 +19,19 @@ def key(version: str) -> Key:
     return tuple(numbers)
 
 
+def number(version: str) -> Key:
+    """Like `key`, for spellings with other parts too: those count as 0."""
+    try:
+        return key(version)
+    except ValueError:
+        return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+
+
+def minor(version: str) -> str:
+    """12.8.1 -> 12.8"""
+    return ".".join(version.split(".")[:2])
+
+
 def is_dotted(version: str) -> bool:
     """Whether `key` can read it."""
     return all(part.isascii() and part.isdigit() for part in version.split("+", 1)[0].split("."))

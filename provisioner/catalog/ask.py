@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from provisioner.catalog import cover
-from provisioner.catalog.cover import minor, number
 from provisioner.catalog.table import render_matrix, span
 from provisioner.errors import Problem, nearest
-from provisioner.versions import Range, is_dotted
+from provisioner.versions import Range, is_dotted, minor, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,27 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from provisioner.catalog.names import measured
-from provisioner.versions import key
+from provisioner.catalog.names import first_drivers
+from provisioner.versions import minor, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from provisioner.catalog import model
     from provisioner.catalog.load import Catalog
-
-
-def number(version: str) -> tuple[int, ...]:
-    """Like `versions.key`; parts that are no numbers count as 0."""
-    try:
-        return key(version)
-    except ValueError:
-        return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
-
-
-def minor(version: str) -> str:
-    """12.8.1 -> 12.8"""
-    return ".".join(version.split(".")[:2])
 
 
 # -- GPU code ----------------------------------------------------------------------------------------------------------
@@ -44,12 +31,6 @@ def covers(sm: Iterable[int], ptx: Iterable[int], capability: model.Capability, 
     if jit and not capability.integrated and any(each <= capability.sm for each in ptx):
         return "ptx"
     return None
-
-
-def build_covers(catalog: Catalog, build: model.TorchBuild, capability: model.Capability, jit: bool = True) -> str | None:
-    """The same for a build of torch; "unknown" when nobody knows its code."""
-    row = catalog.row("torch_archs", build.torch, build.build, build.platform, build.channel)
-    return "unknown" if row is None else covers(row.sm, row.ptx, capability, jit)
 
 
 def cudnn_serves(releases: Iterable[model.Cudnn], version: str, cuda: str, sm: int) -> bool | None:
@@ -190,16 +171,10 @@ def cards(catalog: Catalog, text: str) -> list[Card]:
 def _card(catalog: Catalog, rows: list[model.Gpu]) -> Card:
     """One card of rows that differ only in PCI ids: the earliest driver of any is the card's."""
     first, arch = rows[0], catalog.row("architectures", rows[0].architecture)
-    firsts = [row.first_driver or "" for row in measured(rows)]
-    branches: dict[str, str] = {}
-    for row in rows:
-        for version in row.first_in_branch:
-            branch = version.split(".", 1)[0]
-            if branch not in branches or number(version) < number(branches[branch]):
-                branches[branch] = version
+    earliest, in_branches = first_drivers(rows)
     open_modules = {row.open_modules for row in rows}
     return Card(first.name, first.sm, first.architecture, first.open_modules if len(open_modules) == 1 else "supported",
-                "" if "" in firsts else min(firsts, key=number), tuple(branches.values()),
+                earliest, in_branches,
                 first.last_branch or (arch.last_branch if arch else ""), all(row.forward_compat for row in rows),
                 all(row.gpu_class == "datacenter" for row in rows),
                 (("gpus", (first.name, first.pci_id, first.subsystems)), ("capabilities", (first.sm,)),

@@ -293,17 +293,7 @@ def _write(place: str, key: object, value: object) -> None:
     from binascii import crc32
 
     body = bytes((_FORMAT, 0, 0, 0)) + marshal.dumps((key, value))  # type: ignore[arg-type]
-    temporary = f"{place}.{os.urandom(8).hex()}.tmp"
-    try:
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(temporary, "xb") as stream:
-            stream.write(crc32(body).to_bytes(4, "little") + body)
-        os.replace(temporary, place)
-    except OSError:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
+    resources.keep(place, crc32(body).to_bytes(4, "little") + body)
 
 
 _loaded: dict[bool, tuple[Signature, Catalog]] = {}

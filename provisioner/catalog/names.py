@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from provisioner.errors import Problem, nearest
+from provisioner.versions import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,3 +152,15 @@ def find_system(catalog: Catalog, text: str) -> System:
     raise Problem("os-unknown", f"no operating system is called {text!r}",
                   todo=f"did you mean {' or '.join(near)}?" if near else
                   f"known are {', '.join(system.id for system in catalog.systems)}; others: `linux` with `glibc`")
+
+
+def first_drivers(rows: list[Gpu]) -> tuple[str, tuple[str, ...]]:
+    """Of rows that differ only in PCI ids: the earliest driver that lists any of them ("" when one has none), and of each branch."""
+    firsts = [row.first_driver or "" for row in measured(rows)]
+    branches: dict[str, str] = {}
+    for row in rows:
+        for version in row.first_in_branch:
+            branch = version.split(".", 1)[0]
+            if branch not in branches or number(version) < number(branches[branch]):
+                branches[branch] = version
+    return "" if "" in firsts else min(firsts, key=number), tuple(branches.values())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
-from provisioner.cli.output import Paint, coloured, fold
-from provisioner.cli.text import say
+from provisioner.cli.output import Paint, coloured, fold, json_text
 from provisioner.errors import OK, WRONG
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ def catalog(options: Namespace) -> int:
     loaded = load()
     report = lint(loaded)
     if options.format == "json":
-        sys.stdout.write(json.dumps(report.document(), ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json_text(report.document()))
     else:
         paint = Paint(coloured(sys.stdout))
         for finding in report.findings:
@@ -71,10 +69,8 @@ def update(options: Namespace) -> int:
 
     report = refresh(check=options.check, progress=progress, lang=options.lang)
     if options.format == "json":
-        sys.stdout.write(json.dumps(report.document(), ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json_text(report.document()))
     else:
         sys.stdout.write(report.text(options.lang))
     return int(report.status)
 
-
-__all__ = ["catalog", "matrix", "say", "schema", "update"]

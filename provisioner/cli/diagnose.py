@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from provisioner.cli.files import cannot
-from provisioner.cli.output import Paint, coloured
+from provisioner.cli.output import Paint, coloured, json_text
 from provisioner.cli.text import say
 from provisioner.errors import OK, WRONG, Problem
 
@@ -37,7 +36,7 @@ def _print(report: Any, options: Namespace, nothing: str) -> None:
     from provisioner.doctor.engine import format_text
 
     if options.format == "json":
-        sys.stdout.write(json.dumps(report.document(), ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json_text(report.document()))
         return
     text = format_text(report, options.lang, Paint(coloured(sys.stdout)))
     sys.stdout.write(text or say(options.lang, nothing) + "\n")
@@ -74,7 +73,7 @@ def doctor(options: Namespace) -> int:
         if options.save:
             from provisioner.cli.files import write
 
-            write(options.save, json.dumps(redact(facts), ensure_ascii=False, indent=1) + "\n")
+            write(options.save, json_text(redact(facts)))
             sys.stderr.write(say(options.lang, "wrote", path=options.save) + "\n")
         report = diagnose_facts(facts, lang=options.lang)
     _print(report, options, "no-findings")
@@ -89,8 +88,8 @@ def rules(options: Namespace) -> int:
     known = load()
     if options.action == "list":
         if options.format == "json":
-            sys.stdout.write(json.dumps([{"code": code, "title": rule.title(options.lang), "severity": rule.severity}
-                                         for code, rule in known.items()], ensure_ascii=False, indent=1) + "\n")
+            sys.stdout.write(json_text([{"code": code, "title": rule.title(options.lang), "severity": rule.severity}
+                                         for code, rule in known.items()]))
         else:
             size = max(map(len, known)) + 2
             sys.stdout.write("".join(f"{code:{size}}{rule.title(options.lang)}\n" for code, rule in known.items()))
@@ -103,7 +102,7 @@ def rules(options: Namespace) -> int:
                       todo=f"did you mean {' or '.join(near)}?" if near else "`provision rules list` prints them")
     rule = known[options.code]
     if options.format == "json":
-        sys.stdout.write(json.dumps(rule.document(options.lang), ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json_text(rule.document(options.lang)))
     else:
         sys.stdout.write(page(rule, options.lang))
     return OK

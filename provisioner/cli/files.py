@@ -77,6 +77,24 @@ def make_folder(path: str) -> None:
         raise cannot("write", path, fault) from None
 
 
+def holds(path: str, text: str) -> bool:
+    """Whether the file is there and is exactly `text`."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read(len(text) + 1) == text
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def put_lock(path: str, text: str) -> bool:
+    """Write a lock unless it is there already, and note it for the commands that follow; whether it was there. Raises Problem."""
+    same = holds(path, text)
+    if not same:
+        write(path, text)
+    remember_lock(path)
+    return same
+
+
 def remember_lock(path: str) -> None:
     """Note which lock the last `plan` run in this working folder wrote, so that `render` and `verify` find it."""
     from provisioner import resources

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from provisioner.cli.files import find_lock, make_folder, read_lock, write
-from provisioner.cli.output import Paint, coloured
+from provisioner.cli.output import Paint, coloured, json_text
 from provisioner.cli.text import say
 from provisioner.errors import OK, Problem
 
@@ -47,8 +47,8 @@ def _knows(kind: str, text: str) -> bool:
         return False
 
 
-def _lock(options: Namespace) -> tuple[str, dict[str, Any]]:
-    """The lock at hand, with a word on which, and on an other catalogue."""
+def _lock(options: Namespace) -> dict[str, Any]:
+    """The lock at hand, with a word on which, and on another catalogue."""
     path = find_lock(options.lock)
     lock: dict[str, Any] = read_lock(path)
     if not options.lock:
@@ -60,7 +60,7 @@ def _lock(options: Namespace) -> tuple[str, dict[str, Any]]:
     if theirs.get("digest") != ours.digest:
         note = say(options.lang, "other-catalog", theirs=_short(theirs), ours=_short({"version": ours.version, "digest": ours.digest}))
         sys.stderr.write(note + "\n")
-    return path, lock
+    return lock
 
 
 def _short(catalog: dict[str, Any]) -> str:
@@ -71,7 +71,7 @@ def render(options: Namespace) -> int:
     """Write the files for the locked plan."""
     from provisioner import render as room
 
-    _, lock = _lock(options)
+    lock = _lock(options)
     files = room.render(lock, options.target, options.as_format, options.lang)
     if options.out is None:
         if len(files) > 1:
@@ -94,7 +94,7 @@ def apply(options: Namespace) -> int:
 
     from provisioner import render as room
 
-    _, lock = _lock(options)
+    lock = _lock(options)
     if sys.platform != "linux":
         raise Problem("apply-linux", "apply runs the bash script, which is for Linux",
                       todo="use `provision render` and run the result on the target")
@@ -128,14 +128,12 @@ def verify(options: Namespace) -> int:
     """Run the smoke test in the installed environment and hold it against the lock."""
     from provisioner.verify import judge, run
 
-    _, lock = _lock(options)
+    lock = _lock(options)
     python = options.python or _environment_python(lock)
     document = run.run(python, options.level, lock)
     verdict = judge.judge(document, lock, lang=options.lang)
     if options.format == "json":
-        import json
-
-        sys.stdout.write(json.dumps(verdict.document(), ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json_text(verdict.document()))
     elif options.format == "junit":
         sys.stdout.write(verdict.junit())
     else:

@@ -79,6 +79,13 @@ def pad(text: str, size: int) -> str:
     return text + " " * (size - width(text))
 
 
+def json_text(document: Any) -> str:
+    """A document as every `--format json` prints it."""
+    import json
+
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
 def plan_text(document: dict[str, Any], name: str, lang: str, paint: Paint, spec: str) -> str:
     """A plan for people."""
     choices = document["choices"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from provisioner.cli.files import LOCK, read, remember_lock, write
-from provisioner.cli.output import Paint, change_text, coloured, plan_text, refusal_text, why_text
+from provisioner.cli.files import LOCK, holds, put_lock, read, write
+from provisioner.cli.output import Paint, change_text, coloured, json_text, plan_text, refusal_text, why_text
 from provisioner.cli.text import say
 from provisioner.errors import BAD_INPUT, OK, UNSATISFIABLE, Problem
 
@@ -33,7 +33,7 @@ def plan(options: Namespace) -> int:
         document = outcome.document()
         if options.take:
             return _take(options, document)
-        out = _json(document) if options.format == "json" else refusal_text(document, options.lang, paint, options.spec)
+        out = json_text(document) if options.format == "json" else refusal_text(document, options.lang, paint, options.spec)
         sys.stdout.write(out)
         _remember(options, UNSATISFIABLE, out, "")
         return UNSATISFIABLE
@@ -50,7 +50,7 @@ def plan(options: Namespace) -> int:
 
     lock_text = dump(lock)
     told = _write_lock(options, path, lock_text)
-    out = _json(document) if options.format == "json" else plan_text(document, spec.name, options.lang, paint, options.spec)
+    out = json_text(document) if options.format == "json" else plan_text(document, spec.name, options.lang, paint, options.spec)
     sys.stdout.write(out)
     if told and options.format == "text":
         sys.stderr.write(told + "\n")
@@ -89,16 +89,6 @@ def lock_of(spec: Any, outcome: Any) -> dict[str, Any]:
     return lock
 
 
-def _json(document: dict[str, Any]) -> str:
-    import json
-
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    sys.stdout.write(_json(document))
-
-
 def _lock_path(options: Namespace) -> str | None:
     if options.no_lock:
         return None
@@ -111,12 +101,7 @@ def _write_lock(options: Namespace, path: str | None, text: str) -> str:
     """Write the lock where it differs; what to tell about it."""
     if options.frozen:
         path = path or LOCK
-        try:
-            with open(path, encoding="utf-8") as stream:
-                same = stream.read() == text
-        except (OSError, UnicodeDecodeError):
-            same = False
-        if not same:
+        if not holds(path, text):
             raise Problem("frozen", say(options.lang, "frozen", path=path), todo=say(options.lang, "frozen-todo", path=path),
                           status=BAD_INPUT)
         return say(options.lang, "unchanged", path=path)
@@ -124,19 +109,6 @@ def _write_lock(options: Namespace, path: str | None, text: str) -> str:
         return ""
     name = "unchanged" if put_lock(path, text) else "wrote"
     return say(options.lang, name, path=path)
-
-
-def put_lock(path: str, text: str) -> bool:
-    """Write a lock unless it is there already, and note it for the commands that follow; whether it was there."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            same = stream.read(len(text) + 1) == text
-    except (OSError, UnicodeDecodeError):
-        same = False
-    if not same:
-        write(path, text)
-    remember_lock(path)
-    return same
 
 
 def _why(options: Namespace, document: dict[str, Any], paint: Paint) -> int:
@@ -151,7 +123,7 @@ def _why(options: Namespace, document: dict[str, Any], paint: Paint) -> int:
                       todo=f"did you mean {' or '.join(near)}?" if near else f"its choices are: {', '.join(known)}")
     told = {"status": "ok", "catalog": document["catalog"], "because": matching}
     if options.format == "json":
-        _print_json(told)
+        sys.stdout.write(json_text(told))
     else:
         sys.stdout.write(why_text(told, paint))
     return OK
@@ -163,7 +135,7 @@ def _diff(options: Namespace, lock: dict[str, Any], document: dict[str, Any], pa
 
     changes = diff(read_lock(options.diff), lock, options.lang)
     if options.format == "json":
-        _print_json({"status": "ok", "catalog": document["catalog"], "changes": changes})
+        sys.stdout.write(json_text({"status": "ok", "catalog": document["catalog"], "changes": changes}))
     elif not changes:
         sys.stdout.write(say(options.lang, "same") + "\n")
     else:

@@ -37,20 +37,13 @@ def answer(arguments: list[str]) -> int | None:
         from provisioner.errors import Problem
 
         path = lock or os.path.join(os.path.dirname(spec), "provision.lock")
-        try:
-            with open(path, encoding="utf-8") as written:
-                same = written.read(len(lock_text) + 1) == lock_text
-        except (OSError, UnicodeDecodeError):
-            same = False
-        from provisioner.cli.files import remember_lock, write
+        from provisioner.cli.files import put_lock
         from provisioner.cli.text import say
 
-        if not same:
-            try:
-                write(path, lock_text)
-            except Problem:
-                return None  # the full path tells it properly
-        remember_lock(path)
+        try:
+            same = put_lock(path, lock_text)
+        except Problem:
+            return None  # the full path tells it properly
         told = say(lang, "unchanged" if same else "wrote", path=path)
     sys.stdout.write(out)
     if told and form == "text":
@@ -66,18 +59,9 @@ def remember(options: object, status: int, out: str, lock_text: str) -> None:
         return
     import marshal
 
-    place = _place(key)
-    temporary = f"{place}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(temporary, "wb") as stream:
-            stream.write(marshal.dumps((key, status, out, lock_text)))  # type: ignore[arg-type]
-        os.replace(temporary, place)
-    except OSError:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
+    from provisioner import resources
+
+    resources.keep(_place(key), marshal.dumps((key, status, out, lock_text)))  # type: ignore[arg-type]
 
 
 def _read(arguments: list[str]) -> tuple[str, str, str, str | None, bool] | None:

@@ -13,6 +13,7 @@ from provisioner.records import Record
 from provisioner.solver import tables as t
 from provisioner.solver.words import say
 from provisioner.versions import Range, sort_key
+from provisioner.versions import number as version_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -333,7 +334,7 @@ class _Finder:
         if q.spec.cuda in (None, "cpu"):
             return
         masks: dict[str, int] = q.tables["wheel_cuda"]
-        known = tuple(sorted((cuda for cuda in masks if cuda), key=t.version_key))
+        known = tuple(sorted((cuda for cuda in masks if cuda), key=version_key))
         asked = near_versions(tag_to_cuda(str(q.spec.cuda)), known, 1)
         here = known.index(asked[0]) if asked else len(known) - 1
         for cuda in sorted(known, key=lambda each: abs(known.index(each) - here)):
@@ -368,7 +369,7 @@ class _Finder:
         ranked: tuple[int, ...] = drivers.table["ranked"]
         inside = [index for index in ranked if matching >> index & 1]
         digits = "".join(each for each in asked.split(",")[0] if each.isdigit() or each == ".").strip(".")
-        edge = t.version_key(drivers.versions[inside[-1]] if inside else named or digits or "0")
+        edge = version_key(drivers.versions[inside[-1]] if inside else named or digits or "0")
         cut = bisect_right(drivers.table["ascending"], edge)
         above = [index for index in ranked[cut:] if not matching >> index & 1]
         ended = drivers.table["ended"]
@@ -388,7 +389,7 @@ class _Finder:
             version = drivers.versions[index]
             if up:
                 text = f">={version}"
-                ok = sum(1 << each for each in line if t.version_key(drivers.versions[each]) >= t.version_key(version))
+                ok = sum(1 << each for each in line if version_key(drivers.versions[each]) >= version_key(version))
             else:
                 branch = drivers.branches[index]
                 ok = drivers.table["branch"].get(branch, 0) & mask
@@ -414,7 +415,7 @@ class _Finder:
         here = q.machine
         written = "target.os" if q.spec.place("target.os") else "target"
         if here.kind == "jetson":
-            for row in sorted(q.catalog.jetpacks, key=lambda row: t.version_key(row.l4t)):
+            for row in sorted(q.catalog.jetpacks, key=lambda row: version_key(row.l4t)):
                 if row.os != here.os or q.spec.target.l4t or q.spec.target.jetpack:
                     change = [Change(written, q.spec.target.os, row.os)] if row.os != here.os else []
                     if q.spec.target.l4t:
@@ -440,7 +441,7 @@ class _Finder:
         def nearness(row: Any) -> tuple[Any, ...]:
             ended = bool(row.end_of_life) and row.end_of_life[:7] < date[:7]
             same = row.family == own.family and row.name.split()[0] == own.name.split()[0]
-            older = bool(same and row.version and own.version and t.version_key(row.version) < t.version_key(own.version))
+            older = bool(same and row.version and own.version and version_key(row.version) < version_key(own.version))
             distance = abs(_number(row.version) - _number(own.version)) if same else 0
             return (not same, ended, older, distance, popular.index(row.id) if row.id in popular else 9, row.id)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from provisioner.solver import tables as t
 from provisioner.solver.caveats import fabric
 from provisioner.solver.explain import is_ready
+from provisioner.versions import number as version_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class _Artefacts:
         # uv brings the interpreter; uv itself is put there by a Python of the system that it still runs on
         row = self.q.catalog.row("rules", "uv-min-python")
         able = [each for each in (self.system.python, *reversed(self.system.pythons)) if each and row
-                and t.version_key(each) >= t.version_key(row.value)]
+                and version_key(each) >= version_key(row.value)]
         bootstrap = able[0] if able else ""
         return {"version": python, "packages": self._own_python(bootstrap) if able else [], "source": "uv", "bootstrap": bootstrap}
 
@@ -266,17 +267,17 @@ def built_for(plan: Plan, name: str) -> str:
     else:
         row = question.catalog.row("nccl", version)
         known = list(row.suffixes) if row else []
-    built = sorted((each for each in known if "." in each and each.split(".")[0] == major), key=t.version_key)
-    lower = [each for each in built if t.version_key(each) <= t.version_key(cuda)]
+    built = sorted((each for each in known if "." in each and each.split(".")[0] == major), key=version_key)
+    lower = [each for each in built if version_key(each) <= version_key(cuda)]
     return lower[-1] if lower else built[0] if built else f"{major}."
 
 
 def _between(number: str, first: str, last: str) -> bool:
     """Whether a dotted number lies in an interval both of whose ends belong to it; a shorter end covers its whole series."""
-    one = t.version_key(number)
-    if first and one < t.version_key(first):
+    one = version_key(number)
+    if first and one < version_key(first):
         return False
     if not last:
         return True
-    end = t.version_key(last)
+    end = version_key(last)
     return one[:len(end)] <= end

@@ -97,22 +97,14 @@ def _cards(field: str, text: str, catalog: Any) -> list[Card]:
 
 
 def _of_rows(field: str, text: str, rows: list[Any], catalog: Any) -> Card:
-    from provisioner.catalog.names import measured
-    from provisioner.solver.tables import version_key
+    from provisioner.catalog.names import first_drivers
 
     first = rows[0]
-    firsts = [row.first_driver or "" for row in measured(rows)]
-    lowest = "" if "" in firsts else min(firsts, key=version_key)
-    branches: dict[str, str] = {}
-    for row in rows:
-        for version in row.first_in_branch:
-            branch = version.split(".", 1)[0]
-            if branch not in branches or version_key(version) < version_key(branches[branch]):
-                branches[branch] = version
+    lowest, in_branches = first_drivers(rows)
     open_modules = {row.open_modules for row in rows}
     integrated = bool(_capability(catalog, first.sm) and _capability(catalog, first.sm).integrated)
     return Card(field, text, 1, first.name, first.sm, first.architecture,
-                first.open_modules if len(open_modules) == 1 else "supported", lowest, tuple(branches.values()) if lowest else (),
+                first.open_modules if len(open_modules) == 1 else "supported", lowest, in_branches if lowest else (),
                 all(row.nvswitch for row in rows), all(row.forward_compat for row in rows),
                 all(row.gpu_class == "datacenter" for row in rows), integrated, True, first.source,
                 first.confidence)

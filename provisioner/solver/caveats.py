@@ -6,6 +6,7 @@ from provisioner.solver import tables as t
 from provisioner.solver.explain import is_ready
 from provisioner.solver.reasons import wheel_name
 from provisioner.solver.words import say
+from provisioner.versions import number as version_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _driver(plan: Plan) -> _Found:
             found.append(("secure-boot", "", {}))
         if not q.cards:
             found.append(("flavour-free", "", {}))
-        if row and row.last_kernel and here.kernel and t.version_key(here.kernel) > t.version_key(row.last_kernel):
+        if row and row.last_kernel and here.kernel and version_key(here.kernel) > version_key(row.last_kernel):
             found.append(("kernel", "", {"driver": answer.driver, "last": row.last_kernel, "kernel": here.kernel}))
     return found
 

@@ -33,6 +33,7 @@ from provisioner.solver.cards import Card, cards
 from provisioner.solver.machine import Machine, machine
 from provisioner.solver.search import World
 from provisioner.versions import Range, is_dotted
+from provisioner.versions import number as version_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class Question:
             return
         own = platforms.get(here.platform, 0)
         windows = self.catalog.row("rules", "wsl-min-windows-build") if self.spec.target.windows and here.kind == "wsl" else None
-        if windows is not None and t.version_key(self.spec.target.windows) < t.version_key(windows.value):
+        if windows is not None and version_key(self.spec.target.windows) < version_key(windows.value):
             self._rule((self.wheel,), [(tables["wheel_cuda"].get("", 0),)],
                        self._ask("target.windows", self.spec.target.windows), "windows-build")
         self._rule((self.wheel,), [(own | platforms.get("linux_x86_64", 0),)])  # what another machine would have is that of a PC
@@ -224,11 +225,11 @@ class Question:
             own = self.spec.target.glibc is not None
             group = self._ask("target.glibc", self.spec.target.glibc) if own else self.target
             fits = unknown = 0
-            have = t.version_key(here.glibc) if here.glibc else None
+            have = version_key(here.glibc) if here.glibc else None
             for glibc, mask in tables["wheel_glibc"].items():
                 if not glibc or have is None:
                     unknown |= mask
-                elif t.version_key(glibc) <= have:
+                elif version_key(glibc) <= have:
                     fits |= mask
             everything = self._all(self.wheel)
             others = everything & ~sum(mask for platform, mask in platforms.items() if platform.startswith("linux"))
@@ -249,7 +250,7 @@ class Question:
         """Wheels that a JetPack runs: its own, and from JetPack 7 the ordinary ones that its CUDA serves."""
         platforms: dict[str, int] = self.tables["wheel_platform"]
         mask = platforms.get("jetson-" + row.l4t, 0)
-        if t.version_key(row.l4t) >= (38,):
+        if version_key(row.l4t) >= (38,):
             cudas = sum(found for cuda, found in self.tables["wheel_cuda"].items()
                         if cuda and cuda.split(".")[0] == row.cuda.split(".")[0])
             mask |= platforms.get("linux_aarch64", 0) & cudas & self.tables["wheel_python"].get(row.python, -1)
@@ -265,14 +266,14 @@ class Question:
         everything = self._all(self.driver)
         everything_wheels = self._all(self.wheel)
         own = sum(mask for platform, mask in tables["wheel_platform"].items() if platform.startswith("jetson-"))
-        cudas = [t.version_key(row.cuda) for row in self.jetpacks if t.version_key(row.l4t) >= (38,)]  # those with ordinary wheels
+        cudas = [version_key(row.cuda) for row in self.jetpacks if version_key(row.l4t) >= (38,)]  # those with ordinary wheels
         boxes: list[tuple[int, ...]] = []
         for cuda, wheels in tables["wheel_cuda"].items():
             if not cuda:
                 boxes.append((3, 3, wheels, everything))
                 continue
             if self.machine.kind == "jetson":  # the driver is part of L4T, and so are its limits
-                full = own if cudas and t.version_key(cuda) > min(cudas) else everything_wheels
+                full = own if cudas and version_key(cuda) > min(cudas) else everything_wheels
                 boxes += [(3, 3, wheels & full, drivers.none), (3, 2, wheels & ~full, drivers.none)]
                 continue
             full = drivers.full(cuda)
@@ -491,9 +492,9 @@ class Question:
         """Releases of a package whose ready wheels the system's glibc can load; all where nobody knows it."""
         here, rows = self.machine, self.tables["packages"][plain]["rows"]
         platform = "linux_aarch64" if here.kind == "jetson" else here.platform
-        have = t.version_key(here.glibc) if here.glibc else None
+        have = version_key(here.glibc) if here.glibc else None
         return sum(1 << index for index, row in enumerate(rows)
-                   if have is None or t.version_key(dict(row[t.P_GLIBC]).get(platform, "0")) <= have)
+                   if have is None or version_key(dict(row[t.P_GLIBC]).get(platform, "0")) <= have)
 
     def _package(self, plain: str, wish: str) -> None:
         name, pair, variable = self.packages[plain]
@@ -591,7 +592,7 @@ class Drivers:
             self.branches += (self._branch_of(exact),)
         self.count = len(self.versions)
         self.none = 1 << self.count
-        self._key = t.version_key(exact) if self.extra else ()
+        self._key = version_key(exact) if self.extra else ()
         #: masks of the releases of each branch, the last those of no driver
         self.groups: list[int] = [*table["branch"].values(), *([self.extra] if self.extra else []), self.none]
         self._row = next((row for row in catalog.driver_branches if row.branch == self.branches[-1]), None) if self.extra else None
@@ -634,7 +635,7 @@ class Drivers:
             if operator not in (">=", "<", "==") or whole != (operator == "==") or not number or not is_dotted(number) \
                     or number.endswith(".0"):
                 return None
-            low = t.version_key(number)
+            low = version_key(number)
             least: int = suffixes[bisect_left(ascending, low)]
             if operator == "==":
                 least &= ~suffixes[bisect_left(ascending, (*low[:-1], low[-1] + 1))]
@@ -651,8 +652,8 @@ class Drivers:
     def full(self, cuda: str) -> int:
         """Releases that serve a CUDA version as their own or an older one."""
         found: int = self.table["full"].get(cuda, 0)
-        if self.extra and self._row and self._row.cuda and t.version_key(self._row.cuda) >= t.version_key(cuda) \
-                and self._key >= t.version_key(t.floor_of(self.table["floors"], cuda) or "0"):
+        if self.extra and self._row and self._row.cuda and version_key(self._row.cuda) >= version_key(cuda) \
+                and self._key >= version_key(t.floor_of(self.table["floors"], cuda) or "0"):
             found |= self.extra
         return found
 
@@ -660,7 +661,7 @@ class Drivers:
         """Releases that serve it at least by minor-version compatibility."""
         found: int = self.table["floor"].get(cuda, 0)
         low = t.floor_of(self.table["floors"], cuda)
-        if self.extra and low and self._key >= t.version_key(low):
+        if self.extra and low and self._key >= version_key(low):
             found |= self.extra
         return found
 
@@ -684,7 +685,7 @@ class Drivers:
             return True
         if not t.between(self.branches[-1] or "0", row.first_branch, row.last_branch):
             return False
-        return self.platform == "windows" or not row.first_driver or self._key >= t.version_key(row.first_driver)
+        return self.platform == "windows" or not row.first_driver or self._key >= version_key(row.first_driver)
 
     def listed(self, card: Card) -> tuple[int, int]:
         """Releases that list a product, and older ones of a branch that lists it later, which may serve it or not.
@@ -700,9 +701,9 @@ class Drivers:
             maybe |= early
         if self.extra:
             own = [version for version in (card.first_driver, *card.first_in_branch) if version.split(".", 1)[0] == self.branches[-1]]
-            if own and self._key < t.version_key(own[0]):
+            if own and self._key < version_key(own[0]):
                 maybe |= self.extra
-            elif self._key >= t.version_key(card.first_driver):
+            elif self._key >= version_key(card.first_driver):
                 mask |= self.extra
         return mask, maybe
 
@@ -715,8 +716,8 @@ class Drivers:
         if self.extra:
             row = next((each for each in self.catalog.architectures if each.name == card.architecture), None)
             if row is None or (row.open_modules != "unsupported" and (
-                    not row.open_first_driver or self._key >= t.version_key(row.open_first_driver)) and (
-                    not first or self._key >= t.version_key(first))):
+                    not row.open_first_driver or self._key >= version_key(row.open_first_driver)) and (
+                    not first or self._key >= version_key(first))):
                 with_open |= self.extra
             with_proprietary |= self.extra
         if card.open_modules == "unsupported":
@@ -791,8 +792,8 @@ def near_versions(asked: str, known: tuple[str, ...], count: int = 3) -> list[st
     digits = "".join(each if each.isdigit() or each == "." else " " for each in asked).split()
     if not digits:
         return nearest(asked, known, count)
-    wanted = t.version_key(digits[0])
-    ranked = sorted(known, key=lambda each: _distance(t.version_key(each), wanted))
+    wanted = version_key(digits[0])
+    ranked = sorted(known, key=lambda each: _distance(version_key(each), wanted))
     return ranked[:count]
 
 

@@ -12,6 +12,7 @@ from provisioner.solver import tables as t
 from provisioner.solver.cards import Card, capability_name
 from provisioner.solver.words import say
 from provisioner.versions import Range
+from provisioner.versions import number as version_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,11 +197,11 @@ class Teller:
         last = " / ".join(dict.fromkeys(each[t.BUILD] for each in here if each[t.TORCH] == newest))
         values = {"who": self._who(card), "first": oldest, "last": newest}
         if wheel:
-            asked = t.version_key(wheel[t.TORCH])
+            asked = version_key(wheel[t.TORCH])
             same = [each[t.BUILD] for each in here if each[t.TORCH] == wheel[t.TORCH]]
-            if asked < t.version_key(oldest):
+            if asked < version_key(oldest):
                 text = self._say("kernels-first", builds=first, **values)
-            elif asked > t.version_key(newest):
+            elif asked > version_key(newest):
                 text = self._say("kernels-last", builds=last, **values)
             elif same:
                 text = self._say("kernels-builds", torch=wheel[t.TORCH], builds=", ".join(dict.fromkeys(same)), **values)
@@ -222,7 +223,7 @@ class Teller:
         card = self._card(rest)
         wheel = answer.wheel
         branch = next((row.branch for row in self.question.catalog.driver_branches
-                       if row.cuda and t.version_key(row.cuda) >= t.version_key(wheel[t.CUDA])), "")
+                       if row.cuda and version_key(row.cuda) >= version_key(wheel[t.CUDA])), "")
         text = self._say("ptx", wheel=wheel_name(wheel), card=card.name, sm=capability_name(card.sm), cuda=wheel[t.CUDA], branch=branch)
         row = self.question.catalog.row("driver_branches", branch)
         return Told(text, "driver_branches", branch, row.source if row else "", row.confidence if row else "")
@@ -232,7 +233,7 @@ class Teller:
         cubin, ptx, _ = tables["cover"][card.sm]
         left = self._wheels((cubin | ptx) & self._domain() & ~tables["old_cudnn"][card.sm])
         wheel = answer.wheel
-        newer = left and t.version_key(left[-1][t.TORCH]) > t.version_key(wheel[t.TORCH])
+        newer = left and version_key(left[-1][t.TORCH]) > version_key(wheel[t.TORCH])
         text = self._say("bundled-cudnn-new" if newer else "bundled-cudnn", wheel=wheel_name(wheel), cudnn=wheel[t.CUDNN] or "?",
                          sm=capability_name(card.sm), card=card.name,
                          last=left[0][t.TORCH] if left else "-")
@@ -279,9 +280,9 @@ class Teller:
         rows = self.question.jetpacks
         if not rows:
             return Told(self._say("jetpack-none", os=self.question.machine.os), "jetpacks")
-        torches = sorted({each for row in rows for each in row.torch}, key=t.version_key)
+        torches = sorted({each for row in rows for each in row.torch}, key=version_key)
         text = self._say("jetpack", os=self.question.machine.os, torches=", ".join(torches) or "-",
-                         pythons=" / ".join(sorted({row.python for row in rows}, key=t.version_key)))
+                         pythons=" / ".join(sorted({row.python for row in rows}, key=version_key)))
         return Told(text, "jetpacks", ", ".join(row.l4t for row in rows), rows[-1].source, rows[-1].confidence)
 
     def _soc(self, rest: str, answer: Any) -> Told:
@@ -291,7 +292,7 @@ class Teller:
     def _wheel_python(self, rest: str, answer: Any) -> Told:
         wheel = answer.wheel
         mine = [row for row in self._wheels(self._domain()) if row[t.TORCH] == wheel[t.TORCH]] or [wheel]
-        pythons = sorted({each for row in mine for each in row[t.PYTHONS]}, key=t.version_key)
+        pythons = sorted({each for row in mine for each in row[t.PYTHONS]}, key=version_key)
         text = self._say("wheel-python", torch=wheel[t.TORCH], first=pythons[0], last=pythons[-1])
         return Told(text, "torch_builds", f"{wheel[t.TORCH]} {wheel[t.BUILD]} {wheel[t.PLATFORM]}", wheel[t.SOURCE], wheel[t.CONFIDENCE])
 
@@ -303,7 +304,7 @@ class Teller:
         floor = t.floor_of(drivers.table["floors"], cuda)
         major = cuda if cuda in drivers.table["floors"] else cuda.split(".", maxsplit=1)[0]
         row = self.question.catalog.row("cuda_majors", major)
-        key = "support-have" if answer and answer.driver and floor and t.version_key(answer.driver) < t.version_key(floor) else "support"
+        key = "support-have" if answer and answer.driver and floor and version_key(answer.driver) < version_key(floor) else "support"
         text = self._say(key, cuda=major if major in drivers.table["floors"] else cuda, floor=floor or "?",
                          driver=answer.driver if answer else "")
         return Told(text, "cuda_majors", major, row.source if row else "", row.confidence if row else "")

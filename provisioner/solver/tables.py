@@ -13,7 +13,9 @@ The preference order inside each list is decided here, between the lists in `pro
 
 from __future__ import annotations
 
-from provisioner.versions import Range, is_dotted, key, sort_key
+from provisioner.versions import Range, is_dotted, sort_key
+from provisioner.versions import minor as minor
+from provisioner.versions import number as version_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,19 +47,6 @@ def precompute(catalog: Any) -> dict[str, Any]:
     made["nccl"] = _nccl(catalog)
     made["packages"] = _packages(catalog, made)
     return made
-
-
-def version_key(version: str) -> tuple[int, ...]:
-    """Like `versions.key`, for spellings with other parts too (they count as 0)."""
-    try:
-        return key(version)
-    except ValueError:
-        return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
-
-
-def minor(version: str) -> str:
-    """12.8.1 -> 12.8"""
-    return ".".join(version.split(".")[:2])
 
 
 # -- wheels ------------------------------------------------------------------------------------------------------------

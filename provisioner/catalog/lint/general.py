@@ -6,9 +6,9 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from provisioner.catalog.cover import number
 from provisioner.catalog.lint.engine import key_of, question
 from provisioner.catalog.model import TABLES
+from provisioner.versions import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from provisioner.catalog.cover import minor, number
 from provisioner.catalog.lint.engine import question
+from provisioner.versions import minor, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

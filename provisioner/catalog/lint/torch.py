@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from provisioner.catalog.cover import floor, full_branch, minor, number
+from provisioner.catalog.cover import floor, full_branch
 from provisioner.catalog.lint.engine import question
-from provisioner.versions import Range, is_dotted
+from provisioner.versions import Range, is_dotted, minor, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from provisioner.catalog.cover import number
+from provisioner.versions import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,8 +15,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from provisioner.catalog.cover import floor, minor
+from provisioner.catalog.cover import floor
 from provisioner.catalog.model import Component, Cudnn, Toolkit
+from provisioner.versions import minor
 
 if TYPE_CHECKING:
     from provisioner.catalog.load import Catalog

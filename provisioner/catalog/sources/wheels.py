@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from provisioner.catalog.cover import minor, number
 from provisioner.catalog.model import Companion, TorchBuild, TorchPin, TorchRelease
 from provisioner.catalog.sources import index
+from provisioner.versions import minor, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

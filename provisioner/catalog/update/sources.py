@@ -5,12 +5,12 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from provisioner.catalog.cover import number
 from provisioner.catalog.model import DriverRelease, Nccl
 from provisioner.catalog.sources import index, packages, redistrib, wheels
 from provisioner.catalog.update import Group, Task, differs
 from provisioner.catalog.update.fetch import Broken
 from provisioner.catalog.update.places import NVIDIA, shown
+from provisioner.versions import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
