@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
-from provisioner.versions import Range, key, sort_key
+from provisioner.versions import Range, key, minor, number, sort_key
 
 _number = st.integers(0, 30).map(str)
 _dotted = st.lists(_number, min_size=1, max_size=4).map(".".join)
@@ -53,3 +53,14 @@ def test_plain_ranges(text: str) -> None:
 def test_what_is_no_range(text: str) -> None:
     with pytest.raises(ValueError):
         Range(text)
+
+
+def test_lenient_numbers_count_other_parts_as_nought() -> None:
+    """Repository spellings such as 2.26.2.post1 still have to sort beside plain ones."""
+    assert number("2.26.2.post1") == (2, 26, 2, 0)
+    assert number("2.26.2") == key("2.26.2")
+    assert number("2.26.2") <= number("2.26.2.post1") < number("2.26.3")
+
+
+def test_the_minor_of_a_release() -> None:
+    assert [minor(each) for each in ("12.8.1", "13.0", "10.1.168")] == ["12.8", "13.0", "10.1"]
